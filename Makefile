@@ -1,0 +1,57 @@
+# Everything runs in .venv, made from the hash-pinned lock; only Python 3.11+, make and git are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.PHONY: setup
+setup: $(VENV)/run.done ## make .venv with what the pipeline needs
+
+.PHONY: params
+params: setup ## write params.yaml as conf/ composes it
+	rankgate params
+
+# Without network the repos that cannot be fetched are named and left out.
+.PHONY: repro
+repro: setup ## set up, then run the pipeline: every repo and retriever of params.yaml
+	@targets=$$(rankgate fetch --targets) && dvc repro --keep-going $$targets
+	@rankgate report
+
+.PHONY: test
+test: $(VENV)/dev.done ## lint, types, all tests, the pipeline from a clean clone
+	ruff check .
+	ruff format --check .
+	mypy
+	rankgate params --check
+	pytest
+
+.PHONY: mutation
+mutation: $(VENV)/dev.done ## mutate the measures; fails when under 95 % of the mutants are killed
+	python tests/mutation.py
+
+.PHONY: bench
+bench: $(VENV)/dev.done ## time it against its peers, as ratios
+	python benchmarks/scoring.py
+
+.PHONY: lock
+lock: $(VENV)/dev.done ## pin the newest versions that pyproject.toml allows
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --upgrade --extra build --extra pipeline pyproject.toml -o requirements.lock
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --upgrade --extra build --extra pipeline --extra dev pyproject.toml -c requirements.lock -o requirements-dev.lock
+
+$(VENV)/run.done: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rankgate needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.done: $(VENV)/run.done requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
+	@touch $@

@@ -1,0 +1,333 @@
+"""The `rankgate` command. Each verb works on plain files, without DVC."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rankgate import __version__
+from rankgate.errors import InputError, exit_status
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command line; 0 fine, 1 a gate fell short, 2 bad input."""
+    arguments = _parser().parse_args(words)
+    return exit_status(lambda: arguments.run(arguments) or 0)
+
+
+def check(arguments: argparse.Namespace) -> int:
+    from rankgate.queries import load_queries
+    from rankgate.sources.local import local_files
+
+    modules = None
+    if arguments.corpus is not None:
+        modules = _modules(arguments.corpus, local_files)
+    problems: list[str] = []
+    warnings: list[str] = []
+    count = 0
+    try:
+        queries = load_queries(arguments.queries, modules=modules, ungraded=arguments.ungraded)
+        warnings, count = list(queries.warnings), len(queries.queries)
+    except InputError as error:
+        problems = list(error.problems)
+    if arguments.json:
+        _print_json({"queries": count, "errors": problems, "warnings": warnings})
+    else:
+        for warning in warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        for problem in problems:
+            print(f"error: {problem}", file=sys.stderr)
+        if not problems:
+            print(f"{arguments.queries}: {count} queries, no errors, {len(warnings)} warnings")
+    return 2 if problems else 0
+
+
+def _modules(folder: Path, local_files: Any) -> list[str]:
+    """The modules of a corpus folder: a stage's corpus by its manifest, else the files below."""
+    from rankgate.corpus import MANIFEST, Corpus
+
+    if (folder / MANIFEST).is_file():
+        return list(Corpus(folder).paths)
+    return [file.path for file in local_files(folder, "--corpus") if not file.refused]
+
+
+def score(arguments: argparse.Namespace) -> int:
+    from rankgate.components import make
+    from rankgate.config import Component
+    from rankgate.queries import load_queries
+    from rankgate.scoring import metrics
+    from rankgate.scoring import score as score_queries
+    from rankgate.stage import warn
+
+    cutoffs = _cutoffs(arguments.cutoffs, arguments.k)
+    queries = load_queries(arguments.queries, relevant_grade=arguments.relevant_grade)
+    answers = _read_run(arguments.run_file)
+    known = {query.id for query in queries.queries}
+    extra = [answer.query for answer in answers if answer.query not in known]
+    if extra:
+        warn([f"{arguments.run_file}: {len(extra)} queries are not in {arguments.queries}"])
+    scored = score_queries(
+        queries,
+        answers,
+        make(Component(JUDGES[arguments.judge], {}), "--judge"),
+        cutoffs=cutoffs,
+        relevant_grade=arguments.relevant_grade,
+        ungraded=arguments.ungraded,
+    )
+    numbers = metrics(scored, cutoffs, None)
+    if arguments.json:
+        _print_json(numbers)
+    else:
+        from rankgate.reports import metrics_table
+
+        print(metrics_table(numbers))
+    return 0
+
+
+JUDGES = {"n15": "rankgate.judges.n15.N15"}
+
+
+def _cutoffs(given: str | None, k: int) -> list[int]:
+    """The cutoffs asked for, or the usual ones up to k with k itself."""
+    if k < 1:
+        raise InputError(f"--k: expected an integer from 1 up, got {k}")
+    if given is None:
+        return sorted({cutoff for cutoff in (1, 3, 5) if cutoff < k} | {k})
+    cutoffs = [int(word) if word.isdecimal() else 0 for word in given.split(",")]
+    if not all(1 <= cutoff <= k for cutoff in cutoffs):
+        raise InputError(f"--cutoffs: expected integers 1..{k} (--k), as in 1,3,5; got {given!r}")
+    return sorted(set(cutoffs))
+
+
+def _read_run(path: Path) -> list[Any]:
+    from rankgate.answers import read_answers
+    from rankgate.files import read_text
+    from rankgate.trec import read_run
+
+    return read_answers(path) if read_text(path).lstrip().startswith("{") else read_run(path)
+
+
+def judge(arguments: argparse.Namespace) -> int:
+    from rankgate.components import make
+    from rankgate.config import Component
+    from rankgate.files import dump_json, read_json_lines
+    from rankgate.progress import progress
+
+    chosen = make(Component(JUDGES[arguments.judge], {}), "--judge")
+    lines = read_json_lines(arguments.facts)
+    cases = [_case(value, f"{arguments.facts}:{number}") for number, value in lines]
+    for name, fact, context in progress(cases, len(cases), "judging"):
+        (verdict,) = chosen.judge("", [fact], {}, context, ()).verdicts
+        evidence = verdict.evidence and vars(verdict.evidence)
+        line = {
+            "id": name,
+            "support": verdict.support,
+            "supported": verdict.supported,
+            "contradicted": verdict.contradicted,
+            "evidence": evidence,
+        }
+        sys.stdout.write(dump_json(line, indent=None))
+    return 0
+
+
+def _case(value: Any, where: str) -> tuple[Any, str, str]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected an object with id, fact and context")
+    for key in ("fact", "context"):
+        if not isinstance(value.get(key), str):
+            raise InputError(f"{where}: {key}: expected a string")
+    if "id" not in value:
+        raise InputError(f"{where}: id: is missing")
+    if len(value["fact"].strip()) < 2:
+        raise InputError(f"{where}: fact: expected at least 2 characters")
+    return value["id"], value["fact"], value["context"]
+
+
+def report(arguments: argparse.Namespace) -> int:
+    from rankgate.results import read_cells, show_cell, show_grid
+
+    results, verdicts = arguments.results, arguments.verdicts
+    if arguments.json:
+        _print_json(read_cells(results, verdicts))
+    elif arguments.cell:
+        _print_markdown(show_cell(arguments.cell, results, verdicts))
+    else:
+        _print_markdown(show_grid(results, verdicts))
+    return 0
+
+
+def params(arguments: argparse.Namespace) -> int:
+    from rankgate.composing import compose, stale_keys
+
+    if not arguments.check:
+        compose(overrides=arguments.overrides)
+        return 0
+    keys = stale_keys()
+    for key in keys:
+        print(f"params.yaml is not what conf/ composes: {key}", file=sys.stderr)
+    return 1 if keys else 0
+
+
+def fetch(arguments: argparse.Namespace) -> int:
+    from rankgate.config import load_settings
+    from rankgate.errors import UnreachableError
+    from rankgate.sources import fetch as fetch_source
+
+    settings = load_settings()
+    left_out = []
+    for name, repo in settings.repos.items():
+        try:
+            fetch_source(repo.source, f"repo.{name}.source")
+        except UnreachableError as error:
+            left_out.append(name)
+            print(f"left out: {name}: {error}", file=sys.stderr)
+    if arguments.targets and left_out:
+        for name in settings.repos:
+            for retriever in settings.retrievers if name not in left_out else ():
+                print(f"gate@{name}-{retriever}")
+    return 0 if arguments.targets or not left_out else 2
+
+
+def completion(arguments: argparse.Namespace) -> int:
+    import shtab
+
+    print(shtab.complete(_parser(), arguments.shell))
+    return 0
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _print_markdown(text: str) -> None:
+    """Markdown, rendered on a terminal and as it is elsewhere."""
+    if not sys.stdout.isatty():
+        print(text, end="")
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="rankgate",
+        description="Measure how well a code-retrieval system finds the right files.",
+    )
+    parser.add_argument("--version", action="version", version=f"rankgate {__version__}")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    def verb(run: Any, summary: str, *examples: str) -> argparse.ArgumentParser:
+        added = verbs.add_parser(
+            run.__name__,
+            help=summary,
+            description=summary,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog="\n".join(["examples:", *(f"  rankgate {example}" for example in examples)]),
+        )
+        added.set_defaults(run=run)
+        return added
+
+    one = verb(
+        check,
+        "check a query file, alone or against a corpus",
+        "check data/queries/sample_project.json",
+        "check data/queries/sample_project.json --corpus data/sample_project",
+    )
+    one.add_argument("queries", type=Path, metavar="QUERIES", help="a query file")
+    one.add_argument("--corpus", type=Path, metavar="DIR", help="the files that the grades name")
+    _add_ungraded(one, "error: every module of the corpus needs a grade")
+    one.add_argument("--json", action="store_true", help="for programs")
+
+    one = verb(
+        score,
+        "score a run against a query file",
+        "score --queries data/queries/requests.json --run results/requests/bm25/run.trec",
+        "score --queries data/queries/requests.json --run results/requests/bm25/run.trec "
+        "--k 10 --json",
+    )
+    one.add_argument("--queries", type=Path, metavar="FILE", required=True, help="a query file")
+    one.add_argument(
+        "--run",
+        dest="run_file",
+        type=Path,
+        metavar="FILE",
+        required=True,
+        help="a TREC run, or the answers.jsonl of the stage retrieve",
+    )
+    one.add_argument("--k", type=int, default=5, help="the deepest cutoff (default 5)")
+    one.add_argument("--cutoffs", metavar="K,K,…", help="default 1,3,5 up to --k, and --k")
+    one.add_argument(
+        "--relevant-grade",
+        type=int,
+        default=1,
+        choices=(1, 2, 3),
+        help="the lowest grade that counts as relevant (default 1)",
+    )
+    _add_ungraded(one, "skip: take modules without a grade out first")
+    _add_judge(one)
+    one.add_argument("--json", action="store_true", help="what metrics.json would hold")
+
+    one = verb(
+        judge,
+        'judge lines {"id", "fact", "context"}; prints a line of JSON a fact',
+        "judge facts.jsonl --judge n15",
+    )
+    one.add_argument("facts", type=Path, metavar="FACTS.jsonl", help="the facts, a line each")
+    _add_judge(one)
+
+    one = verb(
+        report,
+        "show all cells side by side, or one cell with its gates",
+        "report",
+        "report requests/bm25",
+    )
+    one.add_argument("cell", nargs="?", metavar="REPO/RETRIEVER", help="one cell")
+    one.add_argument("--results", type=Path, default=Path("results"), metavar="DIR")
+    one.add_argument("--verdicts", type=Path, default=Path("verdicts"), metavar="DIR")
+    one.add_argument("--json", action="store_true", help="all cells' metrics and verdicts")
+
+    one = verb(
+        params,
+        "write params.yaml as conf/ composes it",
+        "params",
+        "params 'repo=[requests]' k=10",
+        "params --check",
+    )
+    one.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="Hydra overrides")
+    one.add_argument("--check", action="store_true", help="write nothing; 1 when it is not")
+
+    one = verb(fetch, "download the sources of all repos, to go offline later", "fetch")
+    one.add_argument(
+        "--targets",
+        action="store_true",
+        help="when some cannot be reached: print the DVC targets of the others, exit with 0",
+    )
+
+    one = verb(
+        completion,
+        "print a completion script for a shell",
+        'completion bash > "$BASH_COMPLETION_USER_DIR/completions/rankgate"',
+    )
+    one.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    return parser
+
+
+def _add_ungraded(parser: argparse.ArgumentParser, help: str) -> None:  # noqa: A002
+    parser.add_argument(
+        "--ungraded",
+        choices=("zero", "skip", "error"),
+        default="zero",
+        help=f"{help} (default: zero)",
+    )
+
+
+def _add_judge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--judge", choices=sorted(JUDGES), default="n15", help="default: n15")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,379 @@
+"""The settings: params.yaml, parsed once into frozen dataclasses and checked whole."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from rankgate.errors import InputError, one_line
+from rankgate.files import read_text
+from rankgate.metrics import CELL_METRICS, metric_names
+from rankgate.queries import UNGRADED, Ungraded, module_path_problem
+
+PARAMS = Path("params.yaml")
+Bound = Literal["min", "max", "above"]
+BOUNDS: tuple[Bound, ...] = ("min", "max", "above")
+# A name becomes a folder and a part of a DVC stage's name.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]*(-[A-Za-z0-9_.]+)*")
+_PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+_DERIVED = ("repos", "retrievers", "fixtures")  # what conf/config.yaml computes for dvc.yaml
+
+
+@dataclass(frozen=True)
+class LocalSource:
+    """A folder, relative to the project."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class PypiSource:
+    """A wheel of the package index, by the sha256 of the file."""
+
+    name: str
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class RepoSettings:
+    """One repo: what becomes its corpus, and its query file."""
+
+    name: str
+    source: LocalSource | PypiSource
+    root: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    queries: Path
+    ungraded: Ungraded
+
+
+@dataclass(frozen=True)
+class Component:
+    """A class of a retriever or judge with the arguments that make one of it."""
+
+    target: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RetrieverSettings:
+    """One system under test.
+
+    Attributes:
+        timeout_s: seconds that one question may take.
+        max_failures: queries that may fail before the stage does.
+    """
+
+    name: str
+    component: Component
+    timeout_s: float
+    max_failures: int
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A bound on a number; `measure` is a metric, `shape.<shape>.<metric>`, or with `*` each."""
+
+    name: str
+    measure: str
+    bound: Bound
+    value: float
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """The floors of every repo, and what single repos have instead."""
+
+    floors: tuple[Floor, ...]
+    repos: Mapping[str, tuple[Floor, ...]]
+
+    def of(self, repo: str) -> tuple[Floor, ...]:
+        """The floors of one repo: its own replace those of the same name."""
+        own = {floor.name: floor for floor in self.repos.get(repo, ())}
+        names = {floor.name: floor for floor in self.floors} | own
+        return tuple(names.values())
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All of params.yaml."""
+
+    k: int
+    cutoffs: tuple[int, ...]
+    relevant_grade: int
+    seed: int
+    repos: Mapping[str, RepoSettings]
+    retrievers: Mapping[str, RetrieverSettings]
+    judge: Component
+    gate: GateSettings
+
+
+def load_settings(path: Path = PARAMS) -> Settings:
+    """Read and check params.yaml.
+
+    Raises:
+        InputError: all problems, each with the path to its field.
+    """
+    problems: list[str] = []
+    top = Section(read_yaml(path), "", problems)
+    for key in _DERIVED:
+        top.any(key, None)
+    k = top.integer("k", 5, at_least=1)
+    cutoffs = top.integers("cutoffs", (1, 3, 5), at_least=1)
+    for cutoff in cutoffs:
+        if cutoff > k:
+            problems.append(f"cutoffs: {cutoff} is above k, which is {k}; raise k or drop it")
+    settings = Settings(
+        k=k,
+        cutoffs=cutoffs,
+        relevant_grade=top.integer("relevant_grade", 1, at_least=1, at_most=3),
+        seed=top.integer("seed", 0, at_least=0),
+        repos={name: _repo(name, part) for name, part in top.named("repo")},
+        retrievers={name: _retriever(name, part) for name, part in top.named("retriever")},
+        judge=_component(top.section("judge")),
+        gate=_gate(top.section("gate"), metric_names(cutoffs)),
+    )
+    top.finish()
+    if problems:
+        raise InputError(problems)
+    return settings
+
+
+def load_gate(path: Path, cutoffs: Sequence[int]) -> GateSettings:
+    """Read and check one gate file, such as conf/gate/strict.yaml; errors as `load_settings`."""
+    problems: list[str] = []
+    top = Section(read_yaml(path), "", problems)
+    gate = _gate(top, metric_names(cutoffs))
+    if problems:
+        raise InputError([f"{path}: {problem}" for problem in problems])
+    return gate
+
+
+def pick(named: Mapping[str, Any], key: str, name: str) -> Any:
+    """The repo or retriever of this name; InputError with the names there are."""
+    if name not in named:
+        raise InputError(f"{key}: no {one_line(name, 60)!r}; there is {', '.join(named)}")
+    return named[name]
+
+
+class Section:
+    """A mapping of the config at a path; every problem names the path to its field."""
+
+    def __init__(self, values: Mapping[str, Any], path: str, problems: list[str]) -> None:
+        self.values = values
+        self.path = path
+        self.problems = problems
+        self.known: set[str] = set()
+
+    def at(self, key: str) -> str:
+        return f"{self.path}.{key}" if self.path else key
+
+    def problem(self, key: str, text: str) -> None:
+        self.problems.append(f"{self.at(key)}: {text}")
+
+    def any(self, key: str, default: Any) -> Any:
+        self.known.add(key)
+        value = self.values.get(key)
+        return default if value is None else value
+
+    def finish(self) -> None:
+        """Complain about every key that nobody asked for."""
+        for key in self.values:
+            if key not in self.known:
+                self.problem(str(key), f"unknown key (known: {', '.join(sorted(self.known))})")
+
+    def section(self, key: str) -> "Section":
+        value = self.any(key, {})
+        if not isinstance(value, dict):
+            self.problem(key, f"expected keys and values, got {_shown(value)}")
+            value = {}
+        return Section(value, self.at(key), self.problems)
+
+    def named(self, key: str) -> list[tuple[str, "Section"]]:
+        """(name, section) for each part of a group; an empty group is a problem."""
+        group = self.section(key)
+        if not group.values and not any(p.startswith(f"{key}:") for p in self.problems):
+            self.problem(key, "is empty; pick at least one")
+        for name in group.values:
+            if not _NAME.fullmatch(str(name)):
+                group.problem(str(name), "a name has letters, digits, '_', '.' and single '-'")
+        return [(str(name), group.section(name)) for name in group.values]
+
+    def text(
+        self, key: str, default: str | None = None, pattern: str | re.Pattern[str] = ""
+    ) -> str:
+        """A string; without a default it must be there; `pattern` is what it must match whole."""
+        value = self.any(key, default)
+        if value is None:
+            self.problem(key, "is missing")
+            return ""
+        if not isinstance(value, str):
+            self.problem(key, f"expected a string, got {_shown(value)}")
+            return ""
+        if pattern and not re.fullmatch(pattern, value):
+            self.problem(key, f"not usable: {_shown(value)}")
+        return value
+
+    def choice(self, key: str, default: str, choices: Sequence[str]) -> str:
+        value = self.text(key, default)
+        if value and value not in choices:
+            self.problem(key, f"expected one of {', '.join(choices)}, got {_shown(value)}")
+        return value
+
+    def number(self, key: str, default: float | None = None) -> float:
+        value = self.any(key, default)
+        if value is None:
+            self.problem(key, "is missing")
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            self.problem(key, f"expected a number, got {_shown(value)}")
+        elif not math.isfinite(value):
+            self.problem(key, f"expected a finite number, got {value}")
+        else:
+            return float(value)
+        return 0.0
+
+    def integer(self, key: str, default: int, *, at_least: int, at_most: int = 1_000_000) -> int:
+        value = self.any(key, default)
+        if type(value) is not int or not at_least <= value <= at_most:
+            self.problem(key, f"expected an integer {at_least}..{at_most}, got {_shown(value)}")
+            return default
+        return value
+
+    def integers(self, key: str, default: tuple[int, ...], *, at_least: int) -> tuple[int, ...]:
+        value = self.any(key, default)
+        if not isinstance(value, list | tuple) or not value:
+            self.problem(key, f"expected a list of integers, got {_shown(value)}")
+            return default
+        if any(type(item) is not int or item < at_least for item in value):
+            self.problem(key, f"expected integers from {at_least} up, got {_shown(value)}")
+            return default
+        return tuple(sorted(set(value)))
+
+    def texts(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        value = self.any(key, default)
+        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            self.problem(key, f"expected a list of strings, got {_shown(value)}")
+            return default
+        return tuple(value)
+
+
+def _repo(name: str, part: Section) -> RepoSettings:
+    queries = Path(part.text("queries"))
+    if str(queries) != "." and not queries.is_file():
+        part.problem("queries", f"no such file: {queries}")
+    root = part.text("root", "").strip("/")
+    if root and module_path_problem(root):
+        part.problem("root", f"expected a folder inside the source, got {_shown(root)}")
+    settings = RepoSettings(
+        name=name,
+        source=_source(part.section("source")),
+        root=root,
+        include=part.texts("include", ("*",)),
+        exclude=part.texts("exclude", ()),
+        queries=queries,
+        ungraded=cast("Ungraded", part.choice("ungraded", "zero", UNGRADED)),
+    )
+    part.finish()
+    return settings
+
+
+def _source(part: Section) -> LocalSource | PypiSource:
+    source: LocalSource | PypiSource
+    kind = part.choice("type", "", ("local", "pypi"))
+    if kind == "pypi":
+        sha256 = part.text("sha256").lower()
+        if sha256 and not _SHA256.fullmatch(sha256):
+            part.problem("sha256", f"expected 64 hex digits, got {_shown(sha256)}")
+        name, version = part.text("name", pattern=_PACKAGE), part.text("version", pattern=_VERSION)
+        source = PypiSource(name, version, sha256)
+    else:
+        if not part.values.get("type"):
+            part.problem("type", "is missing; expected local or pypi")
+        source = LocalSource(part.text("path"))
+    if kind in ("local", "pypi"):
+        part.finish()
+    return source
+
+
+def _retriever(name: str, part: Section) -> RetrieverSettings:
+    timeout_s = part.number("timeout_s", 60.0)
+    if timeout_s <= 0:
+        part.problem("timeout_s", "expected seconds above 0")
+    max_failures = part.integer("max_failures", 0, at_least=0)
+    return RetrieverSettings(name, _component(part), timeout_s, max_failures)
+
+
+def _component(part: Section) -> Component:
+    """`_target_`, with every key that is not known yet as an argument of the class."""
+    target = part.text("_target_")
+    if target and not _TARGET.fullmatch(target):
+        part.problem("_target_", f"expected package.module.Class, got {_shown(target)}")
+    options = {str(k): v for k, v in part.values.items() if k not in part.known}
+    return Component(target, options)
+
+
+def _gate(part: Section, metrics: Sequence[str]) -> GateSettings:
+    floors = _floors(part.section("floors"), metrics)
+    if not floors:
+        part.problem("floors", "is empty; a gate needs at least one floor")
+    repos = part.section("repos")
+    own = {str(name): _floors(repos.section(name), metrics) for name in repos.values}
+    part.finish()
+    return GateSettings(floors, own)
+
+
+def _floors(part: Section, metrics: Sequence[str]) -> tuple[Floor, ...]:
+    return tuple(
+        _floor(str(name), part.section(name), metrics)
+        for name, value in part.values.items()
+        if value is not None  # `name: null` takes a floor away
+    )
+
+
+def _floor(name: str, part: Section, metrics: Sequence[str]) -> Floor:
+    measure = part.text("measure")
+    if measure and not _is_computed(measure, metrics):
+        part.problem(
+            "measure",
+            f"{_shown(measure)} is not computed; there is {', '.join(metrics)}, and each of these "
+            "as shape.<shape>.…, shape.*.… or query.*.…",
+        )
+    given = [bound for bound in BOUNDS if part.any(bound, None) is not None]
+    if len(given) != 1:
+        part.problem("min", f"give one of {', '.join(BOUNDS)}; got {' and '.join(given) or 'none'}")
+    bound = given[0] if given else "min"
+    floor = Floor(name, measure, bound, part.number(bound, 0.0))
+    part.finish()
+    return floor
+
+
+def _is_computed(measure: str, metrics: Sequence[str]) -> bool:
+    scope, _, metric = measure.rpartition(".")
+    if scope == "query.*":
+        return metric in metrics and metric not in CELL_METRICS
+    return metric in metrics and (not scope or scope.startswith("shape."))
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where the platform has it
+    try:
+        value = yaml.load(read_text(path), Loader=loader)  # noqa: S506 — both are safe loaders
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not YAML: {one_line(error)}") from None
+    except RecursionError:
+        raise InputError(f"{path}: not usable YAML: nested too deeply") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: expected keys and values, got {_shown(value)}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return one_line(repr(value), 80)

@@ -1,0 +1,191 @@
+"""The corpus: a repo's modules, frozen with a manifest.
+
+A corpus is a folder of two files. `manifest.json` lists each module's path, size and sha256, what
+was left out and why, and one fingerprint of the whole. `modules.zip` holds the bytes. One
+archive instead of loose files keeps DVC quick at 20,000 modules, keeps names that a file system
+or DVC would trip over, and leaves no tree in which a program could be started by mistake.
+"""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankgate.errors import InputError, one_line
+from rankgate.files import read_json, write_bytes, write_json
+from rankgate.queries import module_path_problem
+from rankgate.tokens import ENCODING, count_tokens
+
+MANIFEST = "manifest.json"
+ARCHIVE = "modules.zip"
+MAX_MODULE_BYTES = 1 << 20
+MAX_MODULES = 100_000
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+# Never part of a code base, whatever the globs say.
+CLUTTER = frozenset({".git", ".hg", ".svn", ".dvc", "__pycache__", "node_modules", ".venv"})
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file that a source offers.
+
+    Attributes:
+        path: POSIX path in the source.
+        size: in bytes.
+        read: its bytes.
+        refused: why it can be no module (a link, a device), or empty.
+    """
+
+    path: str
+    size: int
+    read: Callable[[], bytes]
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A file of the corpus; `path` is relative to the corpus root."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+class Corpus:
+    """A corpus opened for reading."""
+
+    def __init__(self, folder: Path) -> None:
+        manifest = read_json(folder / MANIFEST)
+        self.fingerprint: str = manifest["fingerprint"]
+        self.tokens: int = manifest["tokens"]["total"]
+        self.modules = tuple(Module(**module) for module in manifest["modules"])
+        self.paths = tuple(module.path for module in self.modules)
+        self._archive = zipfile.ZipFile(folder / ARCHIVE)
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a module; KeyError when there is none of this path."""
+        return self._archive.read(path)
+
+    def text(self, path: str) -> str:
+        """A module as text: UTF-8, its undecodable bytes replaced, line ends as \\n, no BOM."""
+        text = self.read(path).decode("utf-8", errors="replace").removeprefix("\ufeff")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def unpack(self, folder: Path) -> None:
+        """Write the modules as files below `folder`, for a system that reads files."""
+        for path in self.paths:
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(self.read(path))
+
+
+def write_corpus(
+    folder: Path,
+    candidates: Iterable[Candidate],
+    *,
+    source: Mapping[str, str],
+    root: str = "",
+    include: Sequence[str] = ("*",),
+    exclude: Sequence[str] = (),
+) -> Corpus:
+    """Choose the modules among a source's files and write them with their manifest.
+
+    Left out, with the reason in the manifest: what the globs leave out, links and devices, files
+    over 1 MiB, binary files (a NUL among the first 8 KiB), names that are no plain relative
+    path, and version control's and tools' own folders. Bytes that are no UTF-8 stay as they are.
+
+    Args:
+        folder: an empty or missing folder.
+        source: what the corpus was made from, for the manifest.
+        root: the folder of the source that becomes the corpus root.
+        include, exclude: patterns of .gitignore, matched against the path below the root.
+
+    Raises:
+        InputError: nothing is left, or too much.
+    """
+    from pathspec import GitIgnoreSpec
+
+    wanted, unwanted = GitIgnoreSpec.from_lines(include), GitIgnoreSpec.from_lines(exclude)
+    prefix = f"{root.strip('/')}/" if root.strip("/") else ""
+    chosen: dict[str, bytes] = {}
+    left_out: list[dict[str, str]] = []
+    seen = 0
+    for candidate in sorted(candidates, key=lambda c: c.path):
+        seen += 1
+        if not candidate.path.startswith(prefix):
+            continue
+        path = candidate.path.removeprefix(prefix)
+        if not wanted.match_file(path) or unwanted.match_file(path):
+            reason = "not among include, or among exclude"
+        else:
+            reason = candidate.refused or _refusal(path, candidate.size)
+        content = b"" if reason else candidate.read()
+        if b"\0" in content[:8192]:
+            reason = "binary"
+        if reason:
+            left_out.append({"path": one_line(path, 1000), "reason": reason})
+        else:
+            chosen[path] = content
+        if len(chosen) > MAX_MODULES:
+            raise InputError(f"more than {MAX_MODULES} modules; narrow include or exclude")
+    if not chosen:
+        below = f" below {root!r}" if prefix else ""
+        raise InputError(
+            f"no module: {seen} files in the source, none{below} chosen by "
+            f"include {list(include)} and exclude {list(exclude)}"
+        )
+    _write(folder, chosen, left_out, source)
+    return Corpus(folder)
+
+
+def _refusal(path: str, size: int) -> str:
+    if wrong := module_path_problem(path):
+        return f"its path {wrong}"
+    if not CLUTTER.isdisjoint(path.split("/")[:-1]):
+        return "in a folder of version control or tools"
+    if size > MAX_MODULE_BYTES:
+        return f"larger than {MAX_MODULE_BYTES} bytes"
+    return ""
+
+
+def _write(
+    folder: Path,
+    chosen: Mapping[str, bytes],
+    left_out: Sequence[Mapping[str, str]],
+    source: Mapping[str, str],
+) -> None:
+    buffer = io.BytesIO()
+    modules: list[dict[str, Any]] = []
+    # Stored, not deflated: compressed bytes differ between versions of zlib.
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for path, content in chosen.items():
+            entry = zipfile.ZipInfo(path, date_time=_EPOCH)
+            entry.create_system = 3
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content)
+            digest = hashlib.sha256(content).hexdigest()
+            modules.append({"path": path, "bytes": len(content), "sha256": digest})
+    write_bytes(folder / ARCHIVE, buffer.getvalue())
+    total = sum(count_tokens(content.decode("utf-8", "replace")) for content in chosen.values())
+    write_json(
+        folder / MANIFEST,
+        {
+            "version": 1,
+            "fingerprint": fingerprint((m["path"], m["sha256"]) for m in modules),
+            "source": dict(source),
+            "tokens": {"encoding": ENCODING, "total": total},
+            "modules": modules,
+            "left_out": list(left_out),
+        },
+    )
+
+
+def fingerprint(modules: Iterable[tuple[str, str]]) -> str:
+    """sha256 over the sorted (path, sha256) pairs: equal for equal corpora, whatever the source."""
+    whole = hashlib.sha256()
+    for path, digest in sorted(modules):
+        whole.update(f"{path}\0{digest}\n".encode())
+    return whole.hexdigest()

@@ -1,0 +1,318 @@
+"""Query files: questions with their ground truth, parsed once and checked whole."""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, get_args
+
+from rankgate.errors import InputError, one_line
+from rankgate.files import JsonObject, parse_json, read_text
+
+SHAPES = ("focused", "cross-file", "identity")
+Ungraded = Literal["error", "zero", "skip"]
+UNGRADED: tuple[Ungraded, ...] = get_args(Ungraded)
+GRADES = range(4)
+_QUERY_KEYS = {
+    "id",
+    "question",
+    "shape",
+    "relevance_grades",
+    "gold_facts",
+    "fact_aliases",
+    "tags",
+    "provenance",
+}
+_FILE_KEYS = {"version", "description", "shapes", "queries"}
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question with its ground truth.
+
+    Attributes:
+        grades: module path → 0..3.
+        facts: gold facts, in the file's order.
+        aliases: fact → other wordings of it that count as the fact.
+        provenance: fact or module → where it stands, each as `module:first-last`.
+    """
+
+    id: str
+    question: str
+    shape: str
+    grades: Mapping[str, int]
+    facts: tuple[str, ...]
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    provenance: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class QuerySet:
+    """The queries of one file.
+
+    Attributes:
+        sha256: of the file's bytes.
+        warnings: a line for each thing that is allowed but unusual.
+    """
+
+    queries: tuple[Query, ...]
+    shapes: tuple[str, ...]
+    description: str
+    sha256: str
+    warnings: tuple[str, ...]
+
+    def qrels(self) -> dict[str, Mapping[str, int]]:
+        """Query id → module → grade."""
+        return {query.id: query.grades for query in self.queries}
+
+
+def load_queries(
+    path: Path,
+    *,
+    modules: Collection[str] | None = None,
+    ungraded: Ungraded = "zero",
+    relevant_grade: int = 1,
+) -> QuerySet:
+    """Read and check a query file (DESIGN 5).
+
+    Args:
+        modules: the corpus' module paths, when the grades are to be checked against a corpus.
+        ungraded: with `error`, every module of the corpus needs a grade in every query.
+        relevant_grade: the lowest grade that counts as relevant.
+
+    Raises:
+        InputError: with all problems of the file, each with file, query id and field.
+    """
+    text = read_text(path)
+    reader = _Reader(str(path))
+    raw, shapes, description = reader.file(parse_json(text, path))
+    queries = [reader.query(i, value, shapes, relevant_grade) for i, value in enumerate(raw)]
+    reader.duplicate_ids(queries)
+    if modules is not None:
+        for query in queries:
+            reader.against_corpus(query, frozenset(modules), ungraded)
+    if reader.problems:
+        raise InputError(reader.problems)
+    return QuerySet(
+        queries=tuple(queries),
+        shapes=tuple(shape for shape in shapes if any(q.shape == shape for q in queries)),
+        description=description,
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        warnings=tuple(reader.warnings),
+    )
+
+
+def module_path_problem(path: str) -> str | None:
+    """What is wrong with a module's path, or None: it is relative, POSIX and goes nowhere up."""
+    if path.startswith("/") or (len(path) > 1 and path[1] == ":"):
+        return "is absolute; give it relative to the corpus root"
+    if "\\" in path:
+        return "has a backslash; write it with /"
+    if ".." in path.split("/"):
+        return "has '..'; give it relative to the corpus root"
+    if not path or str(PurePosixPath(path)) != path or path == "." or not path.isprintable():
+        return "is no plain relative path such as auth/handlers.py"
+    return None
+
+
+class _Reader:
+    """Parses one file and collects every problem; after a problem it goes on with a stand-in."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+        self.where = name
+
+    def problem(self, field: str, text: str) -> None:
+        self.problems.append(f"{self.where}: {field}: {text}" if field else f"{self.where}: {text}")
+
+    def warn(self, field: str, text: str) -> None:
+        self.warnings.append(f"{self.where}: {field}: {text}" if field else f"{self.where}: {text}")
+
+    def file(self, value: Any) -> tuple[Sequence[Any], tuple[str, ...], str]:
+        """The raw queries, the shapes that may occur, and the description."""
+        if isinstance(value, list):
+            value = JsonObject([("queries", value)])
+        if not isinstance(value, JsonObject):
+            raise InputError(f"{self.name}: expected a list of queries or an object with 'queries'")
+        self.keys(value, "", _FILE_KEYS)
+        if value.get("version", 1) != 1:
+            self.problem("version", f"expected 1, got {_shown(value['version'])}")
+        extra = self.strings(value, "shapes")
+        description = self.text(value, "description", default="")
+        raw = value.get("queries")
+        if not isinstance(raw, list):
+            self.problem("queries", f"expected a list, got {_shown(raw)}")
+            raw = []
+        elif not raw:
+            self.problem("queries", "the file has no query")
+        return raw, tuple(dict.fromkeys((*SHAPES, *extra))), description
+
+    def query(self, index: int, value: Any, shapes: Sequence[str], relevant_grade: int) -> Query:
+        self.where = f"{self.name}: query {index + 1}"
+        if not isinstance(value, JsonObject):
+            self.problem("", f"expected an object, got {_shown(value)}")
+            return Query("", "", "", {}, ())
+        name = self.text(value, "id")
+        if name:
+            self.where = f"{self.name}: query {name!r}"
+        self.keys(value, "", _QUERY_KEYS)
+        question = self.text(value, "question", multiline=True)
+        shape = self.text(value, "shape")
+        if shape and shape not in shapes:
+            self.problem("shape", f"expected one of {', '.join(shapes)}, got {shape!r}")
+        grades = self.grades(value, relevant_grade)
+        facts = self.strings(value, "gold_facts", required=True)
+        if "gold_facts" in value and value["gold_facts"] == []:
+            self.problem("gold_facts", "the query has no gold fact; 2 to 4 are expected")
+        elif len(facts) == 1 or len(facts) > 4:
+            self.warn("gold_facts", f"2 to 4 are expected, got {len(facts)}")
+        aliases = self.lists(value, "fact_aliases", facts, "no gold fact of this query")
+        provenance = self.lists(
+            value, "provenance", {*facts, *grades}, "neither a gold fact nor a graded module"
+        )
+        for key, places in provenance.items():
+            for place in places:
+                if not _is_place(place):
+                    self.problem(
+                        f"provenance[{key!r}]",
+                        f"expected module:first-last such as auth/handlers.py:10-24, got {place!r}",
+                    )
+        return Query(
+            id=name,
+            question=question,
+            shape=shape,
+            grades=grades,
+            facts=facts,
+            aliases=aliases,
+            tags=self.strings(value, "tags"),
+            provenance=provenance,
+        )
+
+    def grades(self, value: JsonObject, relevant_grade: int) -> dict[str, int]:
+        raw = value.get("relevance_grades")
+        if not isinstance(raw, JsonObject):
+            self.problem("relevance_grades", f"expected an object, got {_shown(raw)}")
+            return {}
+        self.keys(raw, "relevance_grades")
+        grades: dict[str, int] = {}
+        sound = True
+        for module, grade in raw.items():
+            field = f"relevance_grades[{module!r}]"
+            if wrong := module_path_problem(module):
+                self.problem(field, f"the path {wrong}")
+                sound = False
+            if type(grade) is not int or grade not in GRADES:
+                self.problem(field, f"expected an integer 0..3, got {_shown(grade)}")
+                sound = False
+            else:
+                grades[module] = grade
+        if sound and not any(grade >= relevant_grade for grade in grades.values()):
+            self.problem(
+                "relevance_grades", f"no module is relevant (none has grade {relevant_grade} or up)"
+            )
+        return grades
+
+    def duplicate_ids(self, queries: Sequence[Query]) -> None:
+        first: dict[str, int] = {}
+        for index, query in enumerate(queries):
+            self.where = f"{self.name}: query {query.id!r}"
+            if query.id and query.id in first:
+                self.problem("id", f"queries {first[query.id] + 1} and {index + 1} share this id")
+            first.setdefault(query.id, index)
+
+    def against_corpus(self, query: Query, modules: frozenset[str], ungraded: Ungraded) -> None:
+        self.where = f"{self.name}: query {query.id!r}"
+        for module in query.grades:
+            if module not in modules and module_path_problem(module) is None:
+                self.problem(f"relevance_grades[{module!r}]", "the corpus has no such module")
+        if ungraded == "error":
+            for module in sorted(modules - query.grades.keys()):
+                self.problem(
+                    f"relevance_grades[{module!r}]",
+                    "this corpus module has no grade (grade it, or set ungraded: zero)",
+                )
+
+    def keys(self, value: JsonObject, field: str, known: Collection[str] | None = None) -> None:
+        for key in value.duplicates:
+            self.problem(f"{field}[{key!r}]" if field else repr(key), "key given twice")
+        for key in value:
+            if known is not None and key not in known:
+                self.warn(repr(key), f"unknown key, ignored (known: {', '.join(sorted(known))})")
+
+    def text(
+        self, value: JsonObject, key: str, *, default: str | None = None, multiline: bool = False
+    ) -> str:
+        """A string; with no default it may be neither missing nor blank."""
+        if key not in value and default is not None:
+            return default
+        if key not in value:
+            self.problem(key, "is missing")
+            return ""
+        return self.sound_text(value[key], key, default is not None, multiline)
+
+    def sound_text(self, text: Any, field: str, may_be_empty: bool, multiline: bool) -> str:
+        if not isinstance(text, str):
+            self.problem(field, f"expected a string, got {_shown(text)}")
+        elif not text.strip() and not may_be_empty:
+            self.problem(field, "is empty")
+        elif any("\ud800" <= c <= "\udfff" for c in text):
+            self.problem(field, "has half of a surrogate pair, which is no text")
+        elif "\0" in text or (not multiline and ("\n" in text or "\r" in text)):
+            self.problem(field, "has a NUL or a line break")
+        else:
+            return text
+        return ""
+
+    def strings(self, value: JsonObject, key: str, *, required: bool = False) -> tuple[str, ...]:
+        if key not in value and not required:
+            return ()
+        return self.string_list(value.get(key), key)
+
+    def string_list(self, raw: Any, field: str) -> tuple[str, ...]:
+        if not isinstance(raw, list):
+            self.problem(field, f"expected a list of strings, got {_shown(raw)}")
+            return ()
+        texts = [
+            self.sound_text(text, f"{field}[{i}]", may_be_empty=False, multiline=True)
+            for i, text in enumerate(raw)
+        ]
+        for i, text in enumerate(texts):
+            if text and text in texts[:i]:
+                self.problem(f"{field}[{i}]", f"stands there twice: {one_line(text, 80)!r}")
+        return tuple(text for text in texts if text)
+
+    def lists(
+        self, value: JsonObject, key: str, known: Collection[str], otherwise: str
+    ) -> dict[str, tuple[str, ...]]:
+        """An object of lists of strings whose keys are among `known`."""
+        raw = value.get(key, JsonObject([]))
+        if not isinstance(raw, JsonObject):
+            self.problem(key, f"expected an object, got {_shown(raw)}")
+            return {}
+        self.keys(raw, key)
+        for name in raw:
+            if name not in known:
+                self.problem(f"{key}[{one_line(name, 80)!r}]", otherwise)
+        return {name: self.string_list(texts, f"{key}[{name!r}]") for name, texts in raw.items()}
+
+
+def _is_place(place: str) -> bool:
+    module, colon, lines = place.rpartition(":")
+    first, dash, last = lines.partition("-")
+    if not (colon and dash and first.isdecimal() and last.isdecimal()):
+        return False
+    return module_path_problem(module) is None and 1 <= int(first) <= int(last)
+
+
+def _shown(value: Any) -> str:
+    """A JSON value as the file's author wrote it, shortened."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, JsonObject):
+        return "an object"
+    return one_line(repr(value), 60)

@@ -1,0 +1,258 @@
+"""Running a retriever: on private copies, in a process of its own, within its time."""
+
+import contextlib
+import multiprocessing
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rankgate.answers import Answer, Hit, accept
+from rankgate.components import make
+from rankgate.config import RetrieverSettings
+from rankgate.corpus import Corpus
+from rankgate.errors import InputError, one_line
+from rankgate.files import read_json_lines, write_json
+from rankgate.tokens import count_tokens
+
+OPEN_TIMEOUT_S = 600.0
+FILES = "files"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a retriever gets to see of a query."""
+
+    id: str
+    question: str
+
+
+def read_questions(path: Path) -> list[Question]:
+    """The questions that the stage `fixture` wrote."""
+    return [Question(**value) for _, value in read_json_lines(path)]
+
+
+def build_index(settings: RetrieverSettings, corpus: Path, index: Path) -> None:
+    """Let a retriever build its index of a corpus: `index`/files, and system.json beside it.
+
+    Raises:
+        InputError: the retriever's settings are wrong, or it fails.
+    """
+    where = f"retriever.{settings.name}"
+    retriever = make(settings.component, where)
+    with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
+        private = shutil.copytree(corpus, Path(folder, "corpus"))
+        built = Path(folder, "index")
+        built.mkdir()
+        try:
+            retriever.build(Corpus(private), built)
+        except Exception as error:
+            raise InputError(f"{where}: building the index failed: {_reason(error)}") from None
+        shutil.rmtree(index, ignore_errors=True)
+        shutil.copytree(built, index / FILES)
+    system = {
+        "name": settings.name,
+        "class": settings.component.target,
+        "version": str(retriever.version),
+        "options": dict(settings.component.options),
+    }
+    write_json(index / "system.json", system)
+
+
+def ask_all(
+    settings: RetrieverSettings,
+    corpus: Path,
+    index: Path,
+    questions: Sequence[Question],
+    k: int,
+) -> Iterator[tuple[Answer, float]]:
+    """An answer to every question, in order, each with the seconds that it took.
+
+    A question that raises, crashes the retriever's process or passes `timeout_s` has its reason
+    in the answer; the next one gets a new process and goes on.
+
+    Raises:
+        InputError: the retriever cannot be opened at all.
+    """
+    modules = frozenset(Corpus(corpus).paths)
+    with _Worker(settings, corpus, index) as worker:
+        for question in questions:
+            started = time.perf_counter()
+            reply = worker.ask(question.question, k)
+            seconds = time.perf_counter() - started
+            yield _answer(question.id, reply, modules, k), seconds
+
+
+@dataclass(frozen=True)
+class _Reply:
+    """What comes back from the process; plain, so that it survives the way."""
+
+    hits: tuple[tuple[str, float, int, int, str], ...] = ()
+    context: str = ""
+    failure: str = ""
+
+
+def _answer(query: str, reply: _Reply, modules: frozenset[str], k: int) -> Answer:
+    failure = reply.failure
+    hits: tuple[Hit, ...] = ()
+    strangers = 0
+    if not failure:
+        try:
+            hits, strangers = accept((Hit(*hit) for hit in reply.hits), modules, k)
+        except ValueError as error:
+            failure = one_line(error)
+    if failure:
+        return Answer(query, (), "", failure=failure)
+    tokens = count_tokens(reply.context)
+    return Answer(query, hits, reply.context, context_tokens=tokens, strangers=strangers)
+
+
+class _Worker:
+    """A process with an opened retriever; killed, with all it started, and replaced when bad."""
+
+    def __init__(self, settings: RetrieverSettings, corpus: Path, index: Path) -> None:
+        self._settings = settings
+        self._corpus = corpus
+        self._index = index
+        # Forked where that is possible: a spawned process imports everything again.
+        methods = multiprocessing.get_all_start_methods()
+        self._context = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
+        self._pipe: Connection | None = None
+        self._process: multiprocessing.process.BaseProcess | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def ask(self, question: str, k: int) -> _Reply:
+        if self._pipe is None:
+            self._start()
+        reply = self._exchange((question, k), self._settings.timeout_s)
+        if isinstance(reply, _Reply):
+            return reply
+        self._stop()
+        return _Reply(failure=reply)
+
+    def _start(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="rankgate-")
+        private = Path(self._folder.name)
+        shutil.copytree(self._corpus, private / "corpus")
+        if (self._index / FILES).is_dir():
+            shutil.copytree(self._index / FILES, private / "index")
+        else:  # DVC restores no empty folder, and some retrievers have no index
+            (private / "index").mkdir()
+        self._pipe, theirs = self._context.Pipe()
+        self._process = self._context.Process(  # type: ignore[attr-defined]
+            target=_serve, args=(self._settings, private, self._pipe, theirs)
+        )
+        self._process.start()
+        theirs.close()
+        problem = self._exchange(None, OPEN_TIMEOUT_S)
+        if problem != _Reply():
+            self._stop()
+            reason = problem.failure if isinstance(problem, _Reply) else problem
+            raise InputError(f"retriever.{self._settings.name}: cannot be opened: {reason}")
+
+    def _exchange(self, message: tuple[str, int] | None, timeout_s: float) -> _Reply | str:
+        """The process' reply, or why there is none."""
+        assert self._pipe is not None  # noqa: S101 — only called after _start
+        try:
+            if message is not None:
+                self._pipe.send(message)
+            if not self._pipe.poll(timeout_s):
+                return f"took longer than timeout_s, {timeout_s:g} s"
+            reply = self._pipe.recv()
+        except (EOFError, OSError):
+            return f"its process ended{self._process_ended()}"
+        return reply if isinstance(reply, _Reply) else "its process sent no reply"
+
+    def _process_ended(self) -> str:
+        assert self._process is not None  # noqa: S101
+        self._process.join(5)
+        code = self._process.exitcode
+        if code is not None and code < 0:
+            return f" by {signal.Signals(-code).name}"
+        return f" with exit status {code}"
+
+    def _stop(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+        if self._process is not None and self._process.pid is not None:
+            # The whole group: what the retriever started must not outlive it.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+            self._process.join()
+            self._process = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def _serve(
+    settings: RetrieverSettings, private: Path, parent: Connection, pipe: Connection
+) -> None:
+    """The process: open the retriever, say so, answer until the pipe closes."""
+    parent.close()  # a forked process has it too, and would never see the pipe close
+    os.setpgid(0, 0)
+    try:
+        retriever = make(settings.component, f"retriever.{settings.name}")
+        retriever.open(Corpus(private / "corpus"), private / "index")
+        pipe.send(_Reply())
+    except Exception as error:
+        pipe.send(_Reply(failure=_reason(error)))
+        return
+    while True:
+        try:
+            question, k = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(_reply(retriever, question, k))
+
+
+def _reply(retriever: object, question: str, k: int) -> _Reply:
+    try:
+        found = retriever.ask(question, k)  # type: ignore[attr-defined]
+        return _Reply(
+            tuple(
+                (
+                    _sound(h.module),
+                    float(h.score),
+                    int(h.start_line),
+                    int(h.end_line),
+                    _sound(h.text),
+                )
+                for h in found.hits
+            ),
+            _sound(found.context),
+        )
+    except Exception as error:
+        return _Reply(failure=_reason(error))
+
+
+def _sound(text: str) -> str:
+    """`text` with lone surrogates replaced: they cannot be written as UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _reason(error: BaseException) -> str:
+    kind = type(error).__name__
+    text = one_line(error)
+    return f"{kind}: {text}" if text else kind
