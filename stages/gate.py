@@ -5,8 +5,7 @@ import sys
 from rankgate import layout
 from rankgate.config import load_settings
 from rankgate.files import write_json, write_text
-from rankgate.gates import check, read_results, verdict
-from rankgate.reports import gates_report
+from rankgate.gates import check, gates_report, read_results, verdict
 from rankgate.stage import run
 
 

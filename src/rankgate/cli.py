@@ -54,8 +54,7 @@ def _modules(folder: Path, local_files: Any) -> list[str]:
 
 
 def score(arguments: argparse.Namespace) -> int:
-    from rankgate.components import make
-    from rankgate.config import Component
+    from rankgate.judges import judge_named
     from rankgate.queries import load_queries
     from rankgate.scoring import metrics
     from rankgate.scoring import score as score_queries
@@ -71,7 +70,7 @@ def score(arguments: argparse.Namespace) -> int:
     scored = score_queries(
         queries,
         answers,
-        make(Component(JUDGES[arguments.judge], {}), "--judge"),
+        judge_named(arguments.judge),
         cutoffs=cutoffs,
         relevant_grade=arguments.relevant_grade,
         ungraded=arguments.ungraded,
@@ -84,9 +83,6 @@ def score(arguments: argparse.Namespace) -> int:
 
         print(metrics_table(numbers))
     return 0
-
-
-JUDGES = {"n15": "rankgate.judges.n15.N15"}
 
 
 def _cutoffs(given: str | None, k: int) -> list[int]:
@@ -110,12 +106,11 @@ def _read_run(path: Path) -> list[Any]:
 
 
 def judge(arguments: argparse.Namespace) -> int:
-    from rankgate.components import make
-    from rankgate.config import Component
     from rankgate.files import dump_json, read_json_lines
+    from rankgate.judges import judge_named
     from rankgate.progress import progress
 
-    chosen = make(Component(JUDGES[arguments.judge], {}), "--judge")
+    chosen = judge_named(arguments.judge)
     lines = read_json_lines(arguments.facts)
     cases = [_case(value, f"{arguments.facts}:{number}") for number, value in lines]
     for name, fact, context in progress(cases, len(cases), "judging"):
@@ -326,7 +321,9 @@ def _add_ungraded(parser: argparse.ArgumentParser, help: str) -> None:  # noqa: 
 
 
 def _add_judge(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--judge", choices=sorted(JUDGES), default="n15", help="default: n15")
+    parser.add_argument(
+        "--judge", metavar="NAME", default="n15", help="the judge of the facts (default: n15)"
+    )
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from typing import Any
 from rankgate.config import Bound, Floor, load_gate
 from rankgate.errors import InputError
 from rankgate.files import read_json
+from rankgate.markdown import escape
+from rankgate.metrics import cutoffs_of
 
 SYMBOLS: Mapping[Bound, str] = {"min": "≥", "max": "≤", "above": ">"}
 
@@ -142,6 +144,14 @@ def verdict(gates: Sequence[Gate]) -> dict[str, Any]:
     }
 
 
+def gates_report(name: str, gates: Sequence[Gate]) -> str:
+    """A cell's gates in Markdown, the failed ones first."""
+    failed = [gate for gate in gates if not gate.passed]
+    head = f"{len(failed)} of {len(gates)} gates failed" if failed else f"{len(gates)} gates passed"
+    lines = [f"- {escape(gate.line())}" for gate in sorted(gates, key=lambda gate: gate.passed)]
+    return "\n".join([f"## Gates of {escape(name)}: {head}", "", *lines]) + "\n"
+
+
 def assert_gates(results: Path | str, gate: Path | str, repo: str | None = None) -> None:
     """Assert a cell's gates from any test suite.
 
@@ -168,9 +178,3 @@ def read_results(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     if not isinstance(metrics, dict) or not isinstance(queries, dict):
         raise InputError(f"{folder}: metrics.json and queries.json are not from rankgate")
     return metrics, queries["queries"]
-
-
-def cutoffs_of(metrics: Mapping[str, Any]) -> list[int]:
-    """The cutoffs that a metrics.json was made with."""
-    prefix = "recall_at_"
-    return sorted(int(name.removeprefix(prefix)) for name in metrics if name.startswith(prefix))

@@ -1,6 +1,6 @@
 """The names of a cell's metrics: what metrics.json holds, gates bound and reports list."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 FACT_METRICS = ("fact_recall", "contradiction", "faithfulness")
 # Of a cell as a whole, with no value of a single query.
@@ -24,3 +24,9 @@ def metric_names(cutoffs: Sequence[int]) -> list[str]:
         "context_tokens",
         "token_reduction",
     ]
+
+
+def cutoffs_of(names: Iterable[str]) -> list[int]:
+    """The cutoffs behind the metrics of these names."""
+    prefix = "recall_at_"
+    return sorted(int(name.removeprefix(prefix)) for name in names if name.startswith(prefix))

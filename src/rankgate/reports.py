@@ -1,51 +1,10 @@
-"""Reports for people, in Markdown that reads well in a terminal and on a code host.
+"""Reports for people, in Markdown that reads well in a terminal and on a code host."""
 
-Whatever comes from a repo, a question or a system is text: it is escaped where it is shown.
-"""
-
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankgate.errors import one_line
-from rankgate.gates import Gate, cutoffs_of
-from rankgate.metrics import metric_names
-
-_MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<!\w)_|_(?!\w)")
-
-
-def escape(text: object) -> str:
-    """Any text as one line of Markdown that shows it as it is, HTML and links included."""
-    flat = _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text, 2000))
-    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def code(text: object) -> str:
-    """A name in code style, fit for a table: also one with backticks or pipes."""
-    flat = one_line(text, 1000).replace("|", "\\|")
-    fence = "`" * (max((len(run) for run in re.findall("`+", flat)), default=0) + 1)
-    return f"{fence} {flat} {fence}" if "`" in flat else f"`{flat}`"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table of Markdown cells, padded so that it lines up in a terminal."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        return f"| {' | '.join(padded)} |"
-
-    rule = f"|{'|'.join('-' * (width + 2) for width in widths)}|"
-    return "\n".join([line(head), rule, *map(line, rows)])
-
-
-def number(value: object) -> str:
-    """A metric for people: three decimals, integers and large numbers without."""
-    if value is None:
-        return "—"
-    if isinstance(value, float) and value < 100:
-        return f"{value:.3f}"
-    return f"{value:.0f}" if isinstance(value, float) else str(value)
+from rankgate.markdown import code, escape, number, table
+from rankgate.metrics import cutoffs_of, metric_names
 
 
 def cell_report(
@@ -72,16 +31,6 @@ def cell_report(
         *(_query(query) for query in sorted(queries, key=_worst_first)),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def gates_report(name: str, gates: Sequence[Gate]) -> str:
-    """A cell's gates in Markdown, the failed ones first."""
-    failed = [gate for gate in gates if not gate.passed]
-    head = f"{len(failed)} of {len(gates)} gates failed" if failed else f"{len(gates)} gates passed"
-    lines = [
-        f"- {escape(gate.line())}" for gate in sorted(gates, key=lambda gate: (gate.passed, 0))
-    ]
-    return "\n".join([f"## Gates of {escape(name)}: {head}", "", *lines]) + "\n"
 
 
 def grid_report(
@@ -117,7 +66,13 @@ def _title(metric: str) -> str:
 
 
 def _inputs(inputs: Mapping[str, Any]) -> str:
-    rows = [[escape(key), escape(value)] for key, value in inputs.items() if key != "settings"]
+    system = inputs["retriever"]
+    options = ", ".join(f"{key}: {value}" for key, value in system["options"].items())
+    rows = [
+        ["retriever", f"{code(system['class'])} {escape(system['version'])}"],
+        ["its options", escape(options or "none")],
+        *([escape(key), escape(value)] for key, value in inputs.items() if key != "retriever"),
+    ]
     return table(["made from", ""], rows)
 
 

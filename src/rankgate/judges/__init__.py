@@ -4,11 +4,14 @@ A judge is a class that conf/judge/*.yaml names by `_target_`. Its name and vers
 every number that it made.
 """
 
+import importlib
+import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 from rankgate.answers import Hit
+from rankgate.errors import InputError, one_line
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,17 @@ class Judge(Protocol):
             context: the text that the retriever hands on; what is judged.
             hits: where the context's parts come from, for the evidence.
         """
+
+
+def judge_named(name: str) -> Judge:
+    """The judge of this name, with its default settings; each is a file of this package.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    if name not in names:
+        raise InputError(f"no judge {one_line(name, 40)!r}; there is {', '.join(names)}")
+    module = importlib.import_module(f"{__name__}.{name}")
+    (made,) = (made for made in vars(module).values() if getattr(made, "name", None) == name)
+    return cast("Judge", made())
