@@ -22,9 +22,8 @@ def main(repo: str, retriever: str) -> int:
     for answer, took in progress(asked, len(questions), f"{repo}/{retriever}"):
         answers.append(answer)
         seconds[answer.query] = round(took, 6)
-    folder = layout.answers(repo, retriever)
-    write_answers(folder / "answers.jsonl", answers)
-    write_json(folder / "timings.json", {"query_seconds": seconds})
+    write_answers(layout.answers(repo, retriever), answers)
+    write_json(layout.timings(repo, retriever), {"query_seconds": seconds})
     failed = [answer for answer in answers if answer.failure]
     for answer in failed:
         print(f"failed: query {answer.query!r}: {answer.failure}", file=sys.stderr)

@@ -21,7 +21,7 @@ def main(repo: str, retriever: str) -> None:
     ungraded = pick(settings.repos, "repo", repo).ungraded
     scored = score(
         queries,
-        read_answers(layout.answers(repo, retriever) / "answers.jsonl"),
+        read_answers(layout.answers(repo, retriever)),
         judge,
         cutoffs=settings.cutoffs,
         relevant_grade=settings.relevant_grade,

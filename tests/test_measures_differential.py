@@ -1,36 +1,21 @@
-"""The measures against pytrec_eval, ir_measures and ranx on thousands of random queries.
+"""The measures against pytrec_eval, ir_measures and ranx on thousands of random queries."""
 
-What the peers cannot hold is brought into a form they can, and nothing else is changed:
-
-- they sort by score, so that each run gets strictly decreasing scores in the order of our ranks;
-- their runs are dictionaries, so that they get our rankings without the repeated modules;
-- ranx and pytrec_eval leave out a query that the run lacks, so that there the run answers it
-  with one module that no query knows (as ranx's own `make_comparable` does in effect);
-- trec_eval's nDCG has a linear gain, so that it gets the gains 2^grade − 1 for grades.
-"""
-
-import warnings
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 from typing import NamedTuple
 
-import ir_measures
+import peers
 import pytest
 import pytrec_eval
+from peers import Grades, Scores, Values
 
 from rankgate.measures import evaluate, mean
 
 QUERIES = 4000
 CUTOFFS = (1, 3, 5, 10)
-DEEP = 1000  # beyond every ranking: the peers' hit rate asks for a cutoff
-GAINS = {0: 0, 1: 1, 2: 3, 3: 7}
-STRANGER = "no module of any query"
 
 Ranking = list[str]
-Grades = dict[str, int]
-Scores = dict[str, dict[str, float]]
-Values = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +37,7 @@ def sample() -> Sample:
         for stem in ("m", "M", "é", "e\u0301", "😀", "with space ")  # two ways to write é
         for number in range(3)
     ]
-    qrels, run, tied_scores, scores = {}, {}, {}, {}
+    qrels, run, tied_scores = {}, {}, {}
     for number in range(QUERIES):
         query = random.choice(("q{}", "query {}", "質問{}", "Ω {}")).format(number)
         pool = random.sample(names, random.randint(1, 25))
@@ -68,79 +53,11 @@ def sample() -> Sample:
         run[query] = random.choices(found, k=random.randint(1, 30))  # with repeats
         ranking = list(dict.fromkeys(run[query]))
         tied_scores[query] = {module: float(-(rank // 4)) for rank, module in enumerate(ranking)}
-        scores[query] = {module: float(-rank) for rank, module in enumerate(ranking)}
-    return Sample(qrels, run, tied_scores, scores)
-
-
-def answered(scores: Scores) -> Scores:
-    """`scores` with an answer to every query, in the order of the qrels."""
-    return {query: scores.get(query, {STRANGER: 1.0}) for query in sample().qrels}
+    return Sample(qrels, run, tied_scores, peers.falling(run))
 
 
 def ours(relevant_grade: int) -> Values:
     return evaluate(sample().run, sample().qrels, CUTOFFS, relevant_grade)
-
-
-def differences(mine: Values, expected: Values) -> dict[tuple[str, str], tuple[float, float]]:
-    """Query and measure → our value and the expected one, where they are not the same."""
-    return {
-        (query, name): (mine[query][name], value)
-        for query, row in expected.items()
-        for name, value in row.items()
-        if not abs(mine[query][name] - value) <= 1e-9
-    }
-
-
-def by_pytrec_eval(relevant_grade: int, run: Scores) -> Values:
-    cuts = ",".join(map(str, CUTOFFS))
-    wanted = {f"recall.{cuts}", f"P.{cuts}", "recip_rank", f"success.{DEEP}"}
-    binary = pytrec_eval.RelevanceEvaluator(sample().qrels, wanted, relevant_grade).evaluate(run)
-    gains = {q: {m: GAINS[g] for m, g in grades.items()} for q, grades in sample().qrels.items()}
-    graded = pytrec_eval.RelevanceEvaluator(gains, {f"ndcg_cut.{cuts}"}).evaluate(run)
-    values = {}
-    for query in sample().qrels:
-        row = {"mrr": binary[query]["recip_rank"], "hit_rate": binary[query][f"success_{DEEP}"]}
-        for k in CUTOFFS:
-            row[f"recall_at_{k}"] = binary[query][f"recall_{k}"]
-            row[f"precision_at_{k}"] = binary[query][f"P_{k}"]
-            row[f"ndcg_at_{k}"] = graded[query][f"ndcg_cut_{k}"]
-        values[query] = row
-    return values
-
-
-def by_ir_measures(relevant_grade: int, run: Scores) -> Values:
-    # Its nDCG(dcg='exp-log2') runs a Perl script that rounds to five digits and cannot read ids
-    # with spaces; the mapping of gains is the same measure in full precision.
-    names = {
-        ir_measures.RR(rel=relevant_grade): "mrr",
-        ir_measures.Success(rel=relevant_grade) @ DEEP: "hit_rate",
-    }
-    for k in CUTOFFS:
-        names[ir_measures.R(rel=relevant_grade) @ k] = f"recall_at_{k}"
-        names[ir_measures.P(rel=relevant_grade) @ k] = f"precision_at_{k}"
-        names[ir_measures.nDCG(gains=GAINS) @ k] = f"ndcg_at_{k}"
-        names[ir_measures.Judged @ k] = f"judged_at_{k}"
-    values: Values = {query: {} for query in sample().qrels}
-    for metric in ir_measures.iter_calc(list(names), sample().qrels, run):
-        values[metric.query_id][names[metric.measure]] = metric.value
-    return values
-
-
-def by_ranx(relevant_grade: int, run: Scores) -> Values:
-    import ranx  # here, for it takes seconds
-
-    names = {f"mrr-l{relevant_grade}": "mrr", f"hit_rate-l{relevant_grade}": "hit_rate"}
-    for k in CUTOFFS:
-        names[f"recall@{k}-l{relevant_grade}"] = f"recall_at_{k}"
-        names[f"precision@{k}-l{relevant_grade}"] = f"precision_at_{k}"
-        names[f"ndcg_burges@{k}"] = f"ndcg_at_{k}"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numba's, about ranx's own hashes
-        columns = ranx.evaluate(sample().qrels, run, list(names), return_mean=False)
-    return {
-        query: {name: float(columns[theirs][i]) for theirs, name in names.items()}
-        for i, query in enumerate(sample().qrels)
-    }
 
 
 class Peer(NamedTuple):
@@ -151,20 +68,13 @@ class Peer(NamedTuple):
         return f"{self.name}, relevant_grade {self.relevant_grade}"
 
 
-PEERS = ("pytrec_eval", "ir_measures", "ranx")
-
-
 @cache
 def theirs(peer: Peer) -> Values:
-    grade, scores = peer.relevant_grade, sample().scores
-    if peer.name == "pytrec_eval":
-        return by_pytrec_eval(grade, answered(scores))
-    if peer.name == "ranx":
-        return by_ranx(grade, answered(scores))
-    return by_ir_measures(grade, scores)  # gives a query that the run lacks the default, 0
+    ask = peers.PEERS[peer.name]
+    return ask(sample().qrels, sample().scores, CUTOFFS, peer.relevant_grade)
 
 
-@pytest.fixture(params=[Peer(name, g) for name in PEERS for g in (1, 2)], ids=str)
+@pytest.fixture(params=[Peer(name, g) for name in peers.PEERS for g in (1, 2)], ids=str)
 def peer(request: pytest.FixtureRequest) -> Peer:
     return request.param
 
@@ -172,7 +82,7 @@ def peer(request: pytest.FixtureRequest) -> Peer:
 def test_every_value_agrees_with_the_peer(peer: Peer) -> None:
     mine, expected = ours(peer.relevant_grade), theirs(peer)
     assert list(expected) == list(mine)
-    assert differences(mine, expected) == {}
+    assert peers.differences(mine, expected) == {}
 
 
 def test_every_mean_agrees_with_the_peer(peer: Peer) -> None:
@@ -226,11 +136,11 @@ def test_strictly_decreasing_scores_make_pytrec_eval_keep_our_order() -> None:
 
 def test_given_its_own_order_of_ties_we_agree_with_pytrec_eval_on_every_tied_run() -> None:
     # The other direction: pytrec_eval gets the ties themselves, and we the order it makes.
-    trec = by_pytrec_eval(1, answered(sample().tied_scores))
+    trec = peers.by_pytrec_eval(sample().qrels, sample().tied_scores, CUTOFFS, 1)
     resorted = {
         query: sorted(scores, key=lambda m: (scores[m], m.encode()), reverse=True)
         for query, scores in sample().tied_scores.items()
     }
-    assert differences(evaluate(resorted, sample().qrels, CUTOFFS), trec) == {}
+    assert peers.differences(evaluate(resorted, sample().qrels, CUTOFFS), trec) == {}
     # And the ties do matter: in the order given, hundreds of values are others.
-    assert len(differences(ours(1), trec)) > 500
+    assert len(peers.differences(ours(1), trec)) > 500

@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,10 +63,16 @@ class Answer:
         return len(self.hits) - len({hit.module for hit in self.hits})
 
 
-def accept(hits: Iterable[Hit], modules: Collection[str], k: int) -> tuple[tuple[Hit, ...], int]:
+def accept(
+    hits: Iterable[Hit], modules: Collection[str], k: int, root: str = ""
+) -> tuple[tuple[Hit, ...], int]:
     """A retriever's hits, checked: the hits of its first `k` modules, and how many were strangers.
 
-    Paths are normalised (`./`, `\\`, doubled slashes) and must then be modules of the corpus.
+    Paths are normalised (`./`, `\\`, doubled slashes, absolute ones below `root`) and must then be
+    modules of the corpus.
+
+    Args:
+        root: the absolute path of the folder that the modules were unpacked to, if they were.
 
     Raises:
         ValueError: a score is not finite; the message names the rank.
@@ -76,7 +83,7 @@ def accept(hits: Iterable[Hit], modules: Collection[str], k: int) -> tuple[tuple
     for rank, hit in enumerate(hits, start=1):
         if not math.isfinite(hit.score):
             raise ValueError(f"the score at rank {rank} is {hit.score}")
-        module = normal_path(hit.module)
+        module = normal_path(hit.module, root)
         if module not in modules:
             strangers += 1
             continue
@@ -87,10 +94,15 @@ def accept(hits: Iterable[Hit], modules: Collection[str], k: int) -> tuple[tuple
     return tuple(kept), strangers
 
 
-def normal_path(path: str) -> str:
-    """A path as systems write it, as a module's path: no `./`, `\\` or doubled slashes."""
+def normal_path(path: str, root: str = "") -> str:
+    """A path as systems write it, as a module's path: no `./`, `\\` or doubled slashes.
+
+    Args:
+        root: an absolute path that the result is relative to where `path` is below it.
+    """
     parts = [part for part in re.split(r"[/\\]+", path) if part != "."]
-    return "/".join(parts)
+    whole = "/".join(parts)
+    return whole.removeprefix(normal_path(f"{root}/")) if root else whole
 
 
 def write_answers(path: Path, answers: Iterable[Answer]) -> None:
@@ -130,7 +142,8 @@ def _answer(value: Any, where: str) -> Answer:
 def _hit(value: Any, where: str) -> Hit:
     value = _object(value, where)
     score = value.get("score", 0.0)
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+    # A comparison, as isfinite() raises on an integer that is larger than any float.
+    if type(score) not in (int, float) or not abs(score) <= sys.float_info.max:
         raise InputError(f"{where}: score: expected a finite number, got {one_line(score, 40)}")
     return Hit(
         module=_get(value, "module", str, None, where),

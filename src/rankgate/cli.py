@@ -1,20 +1,32 @@
 """The `rankgate` command. Each verb works on plain files, without DVC."""
 
 import argparse
+import io
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rankgate import __version__
-from rankgate.errors import InputError, exit_status
+from rankgate.errors import InputError, exit_status, one_line
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command line; 0 fine, 1 a gate fell short, 2 bad input."""
-    arguments = _parser().parse_args(words)
-    return exit_status(lambda: arguments.run(arguments) or 0)
+    return exit_status(lambda: _run(words))
+
+
+def _run(words: Sequence[str] | None) -> int:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # no error where it cannot show a "≥"
+    try:
+        arguments = _parser().parse_args(words)
+    except SystemExit as end:  # of argparse: help is printed, or what is wrong
+        return int(end.code or 0)
+    status: int = arguments.run(arguments)
+    return status
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -24,6 +36,8 @@ def check(arguments: argparse.Namespace) -> int:
     modules = None
     if arguments.corpus is not None:
         modules = _modules(arguments.corpus, local_files)
+    elif arguments.ungraded == "error":
+        raise InputError("--ungraded error: needs --corpus, whose modules must all have a grade")
     problems: list[str] = []
     warnings: list[str] = []
     count = 0
@@ -50,7 +64,10 @@ def _modules(folder: Path, local_files: Any) -> list[str]:
 
     if (folder / MANIFEST).is_file():
         return list(Corpus(folder).paths)
-    return [file.path for file in local_files(folder, "--corpus") if not file.refused]
+    modules = [file.path for file in local_files(folder, "--corpus") if not file.refused]
+    if not modules:
+        raise InputError(f"--corpus: {folder} has no file")
+    return modules
 
 
 def score(arguments: argparse.Namespace) -> int:
@@ -63,10 +80,9 @@ def score(arguments: argparse.Namespace) -> int:
     cutoffs = _cutoffs(arguments.cutoffs, arguments.k)
     queries = load_queries(arguments.queries, relevant_grade=arguments.relevant_grade)
     answers = _read_run(arguments.run_file)
-    known = {query.id for query in queries.queries}
-    extra = [answer.query for answer in answers if answer.query not in known]
-    if extra:
-        warn([f"{arguments.run_file}: {len(extra)} queries are not in {arguments.queries}"])
+    asked, answered = [query.id for query in queries.queries], [answer.query for answer in answers]
+    warn(_left_out(answered, asked, f"in {arguments.run_file} but not in {arguments.queries}"))
+    warn(_left_out(asked, answered, f"without an answer in {arguments.run_file}, so zero"))
     scored = score_queries(
         queries,
         answers,
@@ -85,13 +101,23 @@ def score(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _left_out(ids: Sequence[str], others: Sequence[str], what: str) -> list[str]:
+    """A warning about those of `ids` that are not among the others, if there are any."""
+    known = frozenset(others)
+    left_out = [name for name in ids if name not in known]
+    if not left_out:
+        return []
+    shown = ", ".join(one_line(name, 40) for name in left_out[:3])
+    return [f"{len(left_out)} queries are {what}: {shown}{', …' if left_out[3:] else ''}"]
+
+
 def _cutoffs(given: str | None, k: int) -> list[int]:
     """The cutoffs asked for, or the usual ones up to k with k itself."""
     if k < 1:
         raise InputError(f"--k: expected an integer from 1 up, got {k}")
     if given is None:
         return sorted({cutoff for cutoff in (1, 3, 5) if cutoff < k} | {k})
-    cutoffs = [int(word) if word.isdecimal() else 0 for word in given.split(",")]
+    cutoffs = [int(word) if re.fullmatch(r"\d{1,9}", word) else 0 for word in given.split(",")]
     if not all(1 <= cutoff <= k for cutoff in cutoffs):
         raise InputError(f"--cutoffs: expected integers 1..{k} (--k), as in 1,3,5; got {given!r}")
     return sorted(set(cutoffs))
@@ -102,7 +128,9 @@ def _read_run(path: Path) -> list[Any]:
     from rankgate.files import read_text
     from rankgate.trec import read_run
 
-    return read_answers(path) if read_text(path).lstrip().startswith("{") else read_run(path)
+    # JSON by its first key: the id of a TREC run's first query may begin with a brace as well.
+    is_json = re.match(r'\s*\{\s*"', read_text(path))
+    return read_answers(path) if is_json else read_run(path)
 
 
 def judge(arguments: argparse.Namespace) -> int:
@@ -113,7 +141,9 @@ def judge(arguments: argparse.Namespace) -> int:
     chosen = judge_named(arguments.judge)
     lines = read_json_lines(arguments.facts)
     cases = [_case(value, f"{arguments.facts}:{number}") for number, value in lines]
-    for name, fact, context in progress(cases, len(cases), "judging"):
+    # On a terminal, a bar would stand between the lines.
+    judged = cases if _at_terminal() else progress(cases, len(cases), "judging")
+    for name, fact, context in judged:
         (verdict,) = chosen.judge("", [fact], {}, context, ()).verdicts
         evidence = verdict.evidence and vars(verdict.evidence)
         line = {
@@ -123,7 +153,7 @@ def judge(arguments: argparse.Namespace) -> int:
             "contradicted": verdict.contradicted,
             "evidence": evidence,
         }
-        sys.stdout.write(dump_json(line, indent=None))
+        print(dump_json(line, indent=None), end="")
     return 0
 
 
@@ -133,19 +163,20 @@ def _case(value: Any, where: str) -> tuple[Any, str, str]:
     for key in ("fact", "context"):
         if not isinstance(value.get(key), str):
             raise InputError(f"{where}: {key}: expected a string")
-    if "id" not in value:
-        raise InputError(f"{where}: id: is missing")
+    if not isinstance(value.get("id"), str | int):
+        raise InputError(f"{where}: id: expected a string or an integer")
     if len(value["fact"].strip()) < 2:
         raise InputError(f"{where}: fact: expected at least 2 characters")
     return value["id"], value["fact"], value["context"]
 
 
 def report(arguments: argparse.Namespace) -> int:
-    from rankgate.results import read_cells, show_cell, show_grid
+    from rankgate.results import pick_cell, read_cells, show_cell, show_grid
 
     results, verdicts = arguments.results, arguments.verdicts
     if arguments.json:
-        _print_json(read_cells(results, verdicts))
+        cells = read_cells(results, verdicts)
+        _print_json(pick_cell(cells, arguments.cell, results) if arguments.cell else cells)
     elif arguments.cell:
         _print_markdown(show_cell(arguments.cell, results, verdicts))
     else:
@@ -159,6 +190,8 @@ def params(arguments: argparse.Namespace) -> int:
     if not arguments.check:
         compose(overrides=arguments.overrides)
         return 0
+    if arguments.overrides:
+        raise InputError("--check: takes no overrides; it looks whether params.yaml has none")
     keys = stale_keys()
     for key in keys:
         print(f"params.yaml is not what conf/ composes: {key}", file=sys.stderr)
@@ -196,9 +229,13 @@ def _print_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def _at_terminal() -> bool:
+    return bool(sys.stdout and sys.stdout.isatty())
+
+
 def _print_markdown(text: str) -> None:
     """Markdown, rendered on a terminal and as it is elsewhere."""
-    if not sys.stdout.isatty():
+    if not _at_terminal():
         print(text, end="")
         return
     from rich.console import Console
@@ -283,7 +320,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("cell", nargs="?", metavar="REPO/RETRIEVER", help="one cell")
     one.add_argument("--results", type=Path, default=Path("results"), metavar="DIR")
     one.add_argument("--verdicts", type=Path, default=Path("verdicts"), metavar="DIR")
-    one.add_argument("--json", action="store_true", help="all cells' metrics and verdicts")
+    one.add_argument("--json", action="store_true", help="metrics and verdicts, for programs")
 
     one = verb(
         params,

@@ -29,6 +29,8 @@ def compose(target: Path = PARAMS, overrides: Sequence[str] = ()) -> None:
     try:
         compose_and_dump(target, folder, None, "config", folder, list(overrides))
     except Exception as error:  # Hydra, OmegaConf and the YAML parser each have their own
+        if isinstance(error, OSError) and error.errno:  # params.yaml cannot be written
+            raise
         raise InputError(f"{CONF}: does not compose: {one_line(error, 500)}") from None
 
 

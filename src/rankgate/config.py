@@ -1,9 +1,11 @@
 """The settings: params.yaml, parsed once into frozen dataclasses and checked whole."""
 
-import math
 import re
+import reprlib
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -15,12 +17,15 @@ from rankgate.queries import UNGRADED, Ungraded, module_path_problem
 PARAMS = Path("params.yaml")
 Bound = Literal["min", "max", "above"]
 BOUNDS: tuple[Bound, ...] = ("min", "max", "above")
-# A name becomes a folder and a part of a DVC stage's name.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]*(-[A-Za-z0-9_.]+)*")
+# A name becomes a folder, a part of a DVC stage's name, and of a dotted path in params.yaml.
+_NAME = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*")
 _PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+_REPR = reprlib.Repr()
+_REPR.maxlevel, _REPR.maxstring, _REPR.maxother = 3, 80, 80
+_MAX_OPTION_VALUES = 10_000
 _DERIVED = ("repos", "retrievers", "fixtures")  # what conf/config.yaml computes for dvc.yaml
 
 
@@ -88,16 +93,15 @@ class Floor:
 
 @dataclass(frozen=True)
 class GateSettings:
-    """The floors of every repo, and what single repos have instead."""
+    """The floors of every repo by name, and what single repos have instead; None: no floor."""
 
-    floors: tuple[Floor, ...]
-    repos: Mapping[str, tuple[Floor, ...]]
+    floors: Mapping[str, Floor | None]
+    repos: Mapping[str, Mapping[str, Floor | None]]
 
     def of(self, repo: str) -> tuple[Floor, ...]:
         """The floors of one repo: its own replace those of the same name."""
-        own = {floor.name: floor for floor in self.repos.get(repo, ())}
-        names = {floor.name: floor for floor in self.floors} | own
-        return tuple(names.values())
+        floors = {**self.floors, **self.repos.get(repo, {})}
+        return tuple(floor for floor in floors.values() if floor is not None)
 
 
 @dataclass(frozen=True)
@@ -140,9 +144,22 @@ def load_settings(path: Path = PARAMS) -> Settings:
         gate=_gate(top.section("gate"), metric_names(cutoffs)),
     )
     top.finish()
+    _check_cells(settings, problems)
     if problems:
         raise InputError(problems)
     return settings
+
+
+def _check_cells(settings: Settings, problems: list[str]) -> None:
+    """DVC names a cell `<repo>-<retriever>`, and of two with one name it drops one in silence."""
+    cells: dict[str, tuple[str, str]] = {}
+    for cell in product(settings.repos, settings.retrievers):
+        other = cells.setdefault("-".join(cell), cell)
+        if other != cell:
+            problems.append(
+                f"repo.{cell[0]}: with retriever.{cell[1]} it has the stage name of repo.{other[0]}"
+                f" with retriever.{other[1]}; rename one"
+            )
 
 
 def load_gate(path: Path, cutoffs: Sequence[int]) -> GateSettings:
@@ -172,7 +189,8 @@ class Section:
         self.known: set[str] = set()
 
     def at(self, key: str) -> str:
-        return f"{self.path}.{key}" if self.path else key
+        shown = one_line(key, 80)
+        return f"{self.path}.{shown}" if self.path else shown
 
     def problem(self, key: str, text: str) -> None:
         self.problems.append(f"{self.at(key)}: {text}")
@@ -202,7 +220,7 @@ class Section:
             self.problem(key, "is empty; pick at least one")
         for name in group.values:
             if not _NAME.fullmatch(str(name)):
-                group.problem(str(name), "a name has letters, digits, '_', '.' and single '-'")
+                group.problem(str(name), "a name has letters, digits, '_' and single '-'")
         return [(str(name), group.section(name)) for name in group.values]
 
     def text(
@@ -212,13 +230,17 @@ class Section:
         value = self.any(key, default)
         if value is None:
             self.problem(key, "is missing")
-            return ""
-        if not isinstance(value, str):
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            self.problem(key, f"expected a string, got {_shown(value)}; put it in quotes")
+        elif not isinstance(value, str):
             self.problem(key, f"expected a string, got {_shown(value)}")
-            return ""
-        if pattern and not re.fullmatch(pattern, value):
+        elif default is None and not value.strip():
+            self.problem(key, "is empty")
+        elif pattern and not re.fullmatch(pattern, value):
             self.problem(key, f"not usable: {_shown(value)}")
-        return value
+        else:
+            return value
+        return ""
 
     def choice(self, key: str, default: str, choices: Sequence[str]) -> str:
         value = self.text(key, default)
@@ -226,17 +248,15 @@ class Section:
             self.problem(key, f"expected one of {', '.join(choices)}, got {_shown(value)}")
         return value
 
-    def number(self, key: str, default: float | None = None) -> float:
+    def number(self, key: str, default: float) -> float:
         value = self.any(key, default)
-        if value is None:
-            self.problem(key, "is missing")
-        elif isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             self.problem(key, f"expected a number, got {_shown(value)}")
-        elif not math.isfinite(value):
-            self.problem(key, f"expected a finite number, got {value}")
+        elif not _is_finite(value):
+            self.problem(key, f"expected a finite number, got {_shown(value)}")
         else:
             return float(value)
-        return 0.0
+        return default
 
     def integer(self, key: str, default: int, *, at_least: int, at_most: int = 1_000_000) -> int:
         value = self.any(key, default)
@@ -262,21 +282,33 @@ class Section:
             return default
         return tuple(value)
 
+    def patterns(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        """Patterns of .gitignore."""
+        from pathspec import GitIgnoreSpec
+
+        lines = self.texts(key, default)
+        for line in lines:
+            try:
+                GitIgnoreSpec.from_lines([line])
+            except (ValueError, re.error):
+                self.problem(key, f"{_shown(line)} is no pattern of .gitignore")
+        return lines
+
 
 def _repo(name: str, part: Section) -> RepoSettings:
-    queries = Path(part.text("queries"))
-    if str(queries) != "." and not queries.is_file():
-        part.problem("queries", f"no such file: {queries}")
-    root = part.text("root", "").strip("/")
+    queries = part.text("queries")
+    if queries and not Path(queries).is_file():
+        part.problem("queries", f"no such file: {one_line(queries)}")
+    root = part.text("root", "").rstrip("/")
     if root and module_path_problem(root):
         part.problem("root", f"expected a folder inside the source, got {_shown(root)}")
     settings = RepoSettings(
         name=name,
         source=_source(part.section("source")),
         root=root,
-        include=part.texts("include", ("*",)),
-        exclude=part.texts("exclude", ()),
-        queries=queries,
+        include=part.patterns("include", ("*",)),
+        exclude=part.patterns("exclude", ()),
+        queries=Path(queries),
         ungraded=cast("Ungraded", part.choice("ungraded", "zero", UNGRADED)),
     )
     part.finish()
@@ -284,8 +316,12 @@ def _repo(name: str, part: Section) -> RepoSettings:
 
 
 def _source(part: Section) -> LocalSource | PypiSource:
-    source: LocalSource | PypiSource
     kind = part.choice("type", "", ("local", "pypi"))
+    if kind not in ("local", "pypi"):
+        if part.any("type", "") == "":
+            part.problem("type", "is missing; expected local or pypi")
+        return LocalSource("")
+    source: LocalSource | PypiSource
     if kind == "pypi":
         sha256 = part.text("sha256").lower()
         if sha256 and not _SHA256.fullmatch(sha256):
@@ -293,18 +329,15 @@ def _source(part: Section) -> LocalSource | PypiSource:
         name, version = part.text("name", pattern=_PACKAGE), part.text("version", pattern=_VERSION)
         source = PypiSource(name, version, sha256)
     else:
-        if not part.values.get("type"):
-            part.problem("type", "is missing; expected local or pypi")
         source = LocalSource(part.text("path"))
-    if kind in ("local", "pypi"):
-        part.finish()
+    part.finish()
     return source
 
 
 def _retriever(name: str, part: Section) -> RetrieverSettings:
     timeout_s = part.number("timeout_s", 60.0)
-    if timeout_s <= 0:
-        part.problem("timeout_s", "expected seconds above 0")
+    if not 0 < timeout_s <= 1e6:
+        part.problem("timeout_s", f"expected seconds above 0 and up to 1000000, got {timeout_s:g}")
     max_failures = part.integer("max_failures", 0, at_least=0)
     return RetrieverSettings(name, _component(part), timeout_s, max_failures)
 
@@ -315,12 +348,39 @@ def _component(part: Section) -> Component:
     if target and not _TARGET.fullmatch(target):
         part.problem("_target_", f"expected package.module.Class, got {_shown(target)}")
     options = {str(k): v for k, v in part.values.items() if k not in part.known}
+    for key, value in options.items():
+        if not _is_plain(value):
+            part.problem(key, "expected text, finite numbers, true, false, lists, keys and values")
     return Component(target, options)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON has it, in a sane size: with YAML's aliases a short text has 10^9 values."""
+    todo = [value]
+    for _ in range(_MAX_OPTION_VALUES):
+        if not todo:
+            return True
+        item = todo.pop()
+        if isinstance(item, dict) and all(isinstance(key, str) for key in item):
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
+        elif isinstance(item, int | float):
+            if not _is_finite(item):
+                return False
+        elif not (item is None or isinstance(item, str)):
+            return False
+    return False
+
+
+def _is_finite(value: float) -> bool:
+    """A comparison, as math.isfinite() raises on an integer that is larger than any float."""
+    return abs(value) <= sys.float_info.max
 
 
 def _gate(part: Section, metrics: Sequence[str]) -> GateSettings:
     floors = _floors(part.section("floors"), metrics)
-    if not floors:
+    if not any(floors.values()):
         part.problem("floors", "is empty; a gate needs at least one floor")
     repos = part.section("repos")
     own = {str(name): _floors(repos.section(name), metrics) for name in repos.values}
@@ -328,12 +388,12 @@ def _gate(part: Section, metrics: Sequence[str]) -> GateSettings:
     return GateSettings(floors, own)
 
 
-def _floors(part: Section, metrics: Sequence[str]) -> tuple[Floor, ...]:
-    return tuple(
-        _floor(str(name), part.section(name), metrics)
+def _floors(part: Section, metrics: Sequence[str]) -> dict[str, Floor | None]:
+    """The floors by name; `name: null` takes one away."""
+    return {
+        str(name): _floor(str(name), part.section(name), metrics) if value is not None else None
         for name, value in part.values.items()
-        if value is not None  # `name: null` takes a floor away
-    )
+    }
 
 
 def _floor(name: str, part: Section, metrics: Sequence[str]) -> Floor:
@@ -361,19 +421,62 @@ def _is_computed(measure: str, metrics: Sequence[str]) -> bool:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
+    """The keys and values of a YAML file.
+
+    Raises:
+        InputError: it is not YAML, or has a key twice, a tag of Python's or a merge key (`<<`).
+    """
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where the platform has it
+    text = read_text(path)
+    kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where the platform has it
     try:
-        value = yaml.load(read_text(path), Loader=loader)  # noqa: S506 — both are safe loaders
+        loader = kind(text)
+        node = loader.get_single_node()
+        _check_keys(node, path)
+        value = loader.construct_document(node) if node else None
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not YAML: {one_line(error)}") from None
     except RecursionError:
         raise InputError(f"{path}: not usable YAML: nested too deeply") from None
+    except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
+        # PyYAML on `2020-13-45`, `0x_`, `!!bool x`, a number of thousands of digits …
+        raise InputError(f"{path}: not usable YAML: {one_line(error)}") from None
     if not isinstance(value, dict):
         raise InputError(f"{path}: expected keys and values, got {_shown(value)}")
     return value
 
 
+def _check_keys(node: Any, path: Path) -> None:
+    """Refuse what PyYAML takes without a word: the last of equal keys, and merges that explode."""
+    import yaml
+
+    todo, done = [node], set()
+    while todo:
+        node = todo.pop()
+        if id(node) in done or not isinstance(node, yaml.CollectionNode):
+            continue
+        done.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            todo += node.value
+            continue
+        seen = set()
+        for key, value in node.value:
+            where = f"{path}: line {key.start_mark.line + 1}"
+            if not isinstance(key, yaml.ScalarNode):
+                raise InputError(f"{where}: a key must be a plain value")
+            where = f"{where}: {one_line(key.value, 80)}"
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise InputError(f"{where}: merge keys are not read; write the keys out")
+            if (key.tag, key.value) in seen:
+                raise InputError(f"{where}: key given twice")
+            seen.add((key.tag, key.value))
+            todo.append(value)
+
+
 def _shown(value: Any) -> str:
-    return one_line(repr(value), 80)
+    """A value for an error; never long, whatever aliases and nesting make of it."""
+    try:
+        return one_line(_REPR.repr(value), 80)
+    except ValueError:  # Python writes no integer of more than 4300 digits
+        return "a number of thousands of digits"

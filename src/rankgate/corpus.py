@@ -23,6 +23,8 @@ MANIFEST = "manifest.json"
 ARCHIVE = "modules.zip"
 MAX_MODULE_BYTES = 1 << 20
 MAX_MODULES = 100_000
+MAX_CORPUS_BYTES = 1 << 30  # it is put together in memory
+_TOO_LARGE = f"larger than {MAX_MODULE_BYTES} bytes"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 # Never part of a code base, whatever the globs say.
 CLUTTER = frozenset({".git", ".hg", ".svn", ".dvc", "__pycache__", "node_modules", ".venv"})
@@ -55,15 +57,27 @@ class Module:
 
 
 class Corpus:
-    """A corpus opened for reading."""
+    """A corpus opened for reading.
+
+    Attributes:
+        root: the folder that `unpack` wrote to last, or None. Paths below it are taken for
+            modules when a retriever returns them.
+
+    Raises:
+        InputError: `folder` holds no corpus.
+    """
 
     def __init__(self, folder: Path) -> None:
         manifest = read_json(folder / MANIFEST)
-        self.fingerprint: str = manifest["fingerprint"]
-        self.tokens: int = manifest["tokens"]["total"]
-        self.modules = tuple(Module(**module) for module in manifest["modules"])
+        try:
+            self.fingerprint: str = manifest["fingerprint"]
+            self.tokens: int = manifest["tokens"]["total"]
+            self.modules = tuple(Module(**module) for module in manifest["modules"])
+            self._archive = zipfile.ZipFile(folder / ARCHIVE)
+        except (KeyError, TypeError, OSError, zipfile.BadZipFile):
+            raise InputError(f"{folder}: {MANIFEST} and {ARCHIVE} are no corpus") from None
         self.paths = tuple(module.path for module in self.modules)
-        self._archive = zipfile.ZipFile(folder / ARCHIVE)
+        self.root: Path | None = None
 
     def read(self, path: str) -> bytes:
         """The bytes of a module; KeyError when there is none of this path."""
@@ -76,6 +90,7 @@ class Corpus:
 
     def unpack(self, folder: Path) -> None:
         """Write the modules as files below `folder`, for a system that reads files."""
+        self.root = folder.absolute()
         for path in self.paths:
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -96,6 +111,7 @@ def write_corpus(
     Left out, with the reason in the manifest: what the globs leave out, links and devices, files
     over 1 MiB, binary files (a NUL among the first 8 KiB), names that are no plain relative
     path, and version control's and tools' own folders. Bytes that are no UTF-8 stay as they are.
+    Generated files are modules like any other, for `exclude` to leave out.
 
     Args:
         folder: an empty or missing folder.
@@ -112,7 +128,7 @@ def write_corpus(
     prefix = f"{root.strip('/')}/" if root.strip("/") else ""
     chosen: dict[str, bytes] = {}
     left_out: list[dict[str, str]] = []
-    seen = 0
+    seen = total = 0
     for candidate in sorted(candidates, key=lambda c: c.path):
         seen += 1
         if not candidate.path.startswith(prefix):
@@ -125,12 +141,19 @@ def write_corpus(
         content = b"" if reason else candidate.read()
         if b"\0" in content[:8192]:
             reason = "binary"
+        elif len(content) > MAX_MODULE_BYTES:  # it grew since it was listed
+            reason = _TOO_LARGE
         if reason:
             left_out.append({"path": one_line(path, 1000), "reason": reason})
-        else:
-            chosen[path] = content
+            continue
+        chosen[path] = content
+        total += len(content)
         if len(chosen) > MAX_MODULES:
             raise InputError(f"more than {MAX_MODULES} modules; narrow include or exclude")
+        if total > MAX_CORPUS_BYTES:
+            raise InputError(
+                f"modules of more than {MAX_CORPUS_BYTES} bytes; narrow include or exclude"
+            )
     if not chosen:
         below = f" below {root!r}" if prefix else ""
         raise InputError(
@@ -147,7 +170,7 @@ def _refusal(path: str, size: int) -> str:
     if not CLUTTER.isdisjoint(path.split("/")[:-1]):
         return "in a folder of version control or tools"
     if size > MAX_MODULE_BYTES:
-        return f"larger than {MAX_MODULE_BYTES} bytes"
+        return _TOO_LARGE
     return ""
 
 

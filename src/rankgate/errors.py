@@ -32,21 +32,26 @@ def one_line(text: object, limit: int = 300) -> str:
 def exit_status(act: Callable[[], int]) -> int:
     """Run the outermost act of a process: its own exit status, or 2 with the error in a line.
 
+    Ctrl-C is 130 and a reader that went away 141, as shells have it.
     What is no InputError is a fault of rankgate or of the machine (a full disk); it gets a line
     as well, and `RANKGATE_TRACEBACK=1` shows where it came from.
     """
     try:
-        return act()
+        status = act()
+        if sys.stdout:  # None when closed
+            sys.stdout.flush()  # at exit, nobody would catch its errors
+        return status
     except InputError as error:
         problems = error.problems
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output has seen enough
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 — or Python complains at exit
-        return 0
+    except BrokenPipeError:  # who read our output has seen enough; what we found stays unsaid
+        _drop_unprintable()
+        return 141
     except OSError as error:
-        problems = (f"{one_line(error.filename or 'system')}: {error.strerror or error}",)
+        _drop_unprintable()
+        problems = (f"{one_line(error.filename or 'system')}: {one_line(error.strerror or error)}",)
     except Exception as error:
         if os.environ.get("RANKGATE_TRACEBACK"):
             raise
@@ -54,3 +59,12 @@ def exit_status(act: Callable[[], int]) -> int:
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 2
+
+
+def _drop_unprintable() -> None:
+    """Give up what cannot be printed, or Python tries again at exit and complains."""
+    try:
+        if sys.stdout:
+            sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rankgate.errors import InputError, one_line
+from rankgate.errors import InputError
 
 
 class JsonObject(dict[str, Any]):
@@ -26,18 +26,29 @@ class JsonObject(dict[str, Any]):
             self.duplicates = tuple(twice)
 
 
-def read_text(path: Path) -> str:
-    """A UTF-8 file without its byte order mark; anything else is an InputError."""
+def read_bytes(path: Path) -> bytes:
+    """A file's content; a file that cannot be read is an InputError."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, expected a file") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def decode(content: bytes, where: object) -> str:
+    """UTF-8 text without its byte order mark; anything else is an InputError."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; see `read_bytes` and `decode`."""
+    return decode(read_bytes(path), path)
 
 
 def parse_json(text: str, where: object) -> Any:
@@ -49,8 +60,8 @@ def parse_json(text: str, where: object) -> Any:
         raise InputError(f"{where}: not JSON: {problem}") from None
     except RecursionError:
         raise InputError(f"{where}: not usable JSON: nested too deeply") from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise InputError(f"{where}: not usable JSON: {one_line(error)}") from None
+    except ValueError:  # Python reads no integer of more than 4300 digits
+        raise InputError(f"{where}: not usable JSON: a number of thousands of digits") from None
 
 
 def read_json(path: Path) -> Any:

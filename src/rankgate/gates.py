@@ -1,16 +1,17 @@
 """Gates: named floors under the metrics of a cell."""
 
 import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from rankgate.config import Bound, Floor, load_gate
 from rankgate.errors import InputError
 from rankgate.files import read_json
 from rankgate.markdown import escape
-from rankgate.metrics import cutoffs_of
+from rankgate.metrics import cutoffs_of, is_metrics
 
 SYMBOLS: Mapping[Bound, str] = {"min": "≥", "max": "≤", "above": ">"}
 
@@ -20,7 +21,7 @@ class Gate:
     """One floor, checked.
 
     Attributes:
-        value: the worst of the numbers that the floor bounds; None when there is none.
+        value: the worst of the numbers that the floor bounds; None when one is missing.
         why: what failed, or empty.
         queries: the ids of the queries at fault, the worst first.
     """
@@ -36,10 +37,10 @@ class Gate:
 
     def line(self) -> str:
         """The gate in one line, for people."""
-        value = "none" if self.value is None else f"{self.value:g}"
+        value = "none" if self.value is None else f"{self.value:.10g}"
         verdict = "pass" if self.passed else "FAIL"
         line = f"{verdict}  {self.name}: {self.measure} = {value}, floor {SYMBOLS[self.rule]} "
-        line += f"{self.bound:g}"
+        line += f"{self.bound:.10g}"
         return f"{line} — {self.why}" if self.why else line
 
 
@@ -52,11 +53,17 @@ def check(
 
 def passed(bound: Bound, value: object, limit: float) -> bool:
     """Whether a value keeps a bound; what is no finite number never does."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not _is_number(value):
         return False
     if bound == "min":
         return value >= limit
     return value <= limit if bound == "max" else value > limit
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max  # isfinite() raises on a larger integer
 
 
 def _check(floor: Floor, metrics: Mapping[str, Any], queries: Sequence[Mapping[str, Any]]) -> Gate:
@@ -72,7 +79,7 @@ def _check(floor: Floor, metrics: Mapping[str, Any], queries: Sequence[Mapping[s
         rule=floor.bound,
         bound=floor.value,
         passed=ok,
-        why="" if ok else _why(floor, scope, broken, bool(values), at_fault),
+        why="" if ok else _why(floor, scope, broken, at_fault),
         queries=tuple(at_fault),
     )
 
@@ -92,11 +99,12 @@ def _values(
     return {"": metrics.get(metric)}
 
 
-def _worst(bound: Bound, values: Any) -> float | None:
-    known = [v for v in values if isinstance(v, int | float) and math.isfinite(v)]
-    if not known:
+def _worst(bound: Bound, values: Collection[Any]) -> float | None:
+    """The worst of the numbers; None, if one of them is missing, for that is worse still."""
+    numbers = [value for value in values if _is_number(value)]
+    if not numbers or len(numbers) < len(values):
         return None
-    return max(known) if bound == "max" else min(known)
+    return max(numbers) if bound == "max" else min(numbers)
 
 
 def _at_fault(
@@ -107,33 +115,32 @@ def _at_fault(
     queries: Sequence[Mapping[str, Any]],
 ) -> list[str]:
     """The queries that alone would break the floor, the worst first."""
-    if scope == "query.*":
-        return sorted(broken)
-    worst_last = floor.bound == "max"
+    if scope.startswith("shape."):
+        queries = [query for query in queries if query["shape"] in broken]
+    if metric == "failures":
+        return sorted(query["id"] for query in queries if query["failure"])
+    values = {q["id"]: q["measures"][metric] for q in queries if metric in q["measures"]}
+    sign = -1 if floor.bound == "max" else 1
     at_fault = [
-        (value, query["id"])
-        for query in queries
-        if (not scope or query["shape"] in broken)
-        and (value := query["measures"].get(metric)) is not None
-        and not passed(floor.bound, value, floor.value)
+        (sign * value if _is_number(value) else -math.inf, name)
+        for name, value in values.items()
+        if not passed(floor.bound, value, floor.value)
     ]
-    at_fault.sort(key=lambda pair: (-pair[0] if worst_last else pair[0], pair[1]))
-    return [name for _, name in at_fault]
+    return [name for _, name in sorted(at_fault)]
 
 
-def _why(
-    floor: Floor, scope: str, broken: Mapping[str, Any], any_value: bool, at_fault: Sequence[str]
-) -> str:
-    if not any_value:
+def _why(floor: Floor, scope: str, broken: Mapping[str, Any], at_fault: Sequence[str]) -> str:
+    if not broken:
         return f"there is no {floor.measure}"
-    shown = ", ".join(at_fault[:10]) + (f" and {len(at_fault) - 10} more" if at_fault[10:] else "")
-    names = [name for name in broken if scope.startswith("shape.")]
-    parts = [f"shape {', '.join(names)}"] if names else []
-    if all(value is None for value in broken.values()):
+    parts = []
+    if scope.startswith("shape."):
+        parts.append(f"shape {', '.join(broken)}")
+    if not all(map(_is_number, broken.values())):
         parts.append("the number is missing")
-    if shown:
-        parts.append(f"queries {shown}")
-    return "; ".join(parts) or "below the floor"
+    if at_fault:
+        more = f" and {len(at_fault) - 10} more" if at_fault[10:] else ""
+        parts.append(f"queries {', '.join(at_fault[:10])}{more}")
+    return "; ".join(parts) or f"not {SYMBOLS[floor.bound]} {floor.value:.10g}"
 
 
 def verdict(gates: Sequence[Gate]) -> dict[str, Any]:
@@ -166,15 +173,32 @@ def assert_gates(results: Path | str, gate: Path | str, repo: str | None = None)
     """
     folder = Path(results)
     metrics, queries = read_results(folder)
-    floors = load_gate(Path(gate), cutoffs_of(metrics)).of(repo or folder.parent.name)
+    floors = load_gate(Path(gate), cutoffs_of(metrics)).of(repo or folder.resolve().parent.name)
     failed = [g.line() for g in check(floors, metrics, queries) if not g.passed]
     if failed:
         raise AssertionError("\n".join([f"{folder}: {len(failed)} gates failed", *failed]))
 
 
 def read_results(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A cell's metrics and the records of its queries."""
+    """A cell's metrics and the records of its queries.
+
+    Raises:
+        InputError: a file is missing, or is not what the stage `score` writes.
+    """
     metrics, queries = read_json(folder / "metrics.json"), read_json(folder / "queries.json")
-    if not isinstance(metrics, dict) or not isinstance(queries, dict):
-        raise InputError(f"{folder}: metrics.json and queries.json are not from rankgate")
-    return metrics, queries["queries"]
+    if not is_metrics(metrics):
+        raise InputError(f"{folder}/metrics.json: not from rankgate's stage score")
+    records = queries.get("queries") if isinstance(queries, dict) else None
+    if not isinstance(records, list) or not all(map(_is_record, records)):
+        raise InputError(f"{folder}/queries.json: not from rankgate's stage score")
+    return metrics, records
+
+
+def _is_record(value: object) -> bool:
+    """Whether a query's record has what gates read."""
+    return (
+        isinstance(value, dict)
+        and value.keys() >= {"shape", "failure"}
+        and isinstance(value.get("id"), str)
+        and isinstance(value.get("measures"), dict)
+    )

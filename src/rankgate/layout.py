@@ -28,8 +28,13 @@ def index(repo: str, retriever: str) -> Path:
 
 
 def answers(repo: str, retriever: str) -> Path:
-    """What a retriever returned, and how long it took."""
-    return Path("work/retrieve", repo, retriever)
+    """What a retriever returned, a line a query."""
+    return Path("work/answers", repo, f"{retriever}.jsonl")
+
+
+def timings(repo: str, retriever: str) -> Path:
+    """How long it took. No output of DVC's: dvc.lock would change with every run."""
+    return Path("work/timings", repo, f"{retriever}.json")
 
 
 def results(repo: str, retriever: str) -> Path:

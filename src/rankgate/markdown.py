@@ -8,20 +8,21 @@ from collections.abc import Sequence
 
 from rankgate.errors import one_line
 
-_MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<!\w)_|_(?!\w)")
+# An underscore inside a word is text as it is; a heading, list or quote opens only in front.
+_MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])|^[-+#>]|^\d+[.)]")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
 
 
 def escape(text: object) -> str:
     """Any text as one line of Markdown that shows it as it is, HTML and links included."""
-    flat = _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text, 2000))
-    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    flat = _MARKUP.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", one_line(text, 2000))
+    return _ENTITY.sub("&amp;", flat).replace("<", "&lt;")
 
 
 def code(text: object) -> str:
-    """A name in code style, fit for a table: also one with backticks or pipes."""
-    flat = one_line(text, 1000).replace("|", "\\|")
-    fence = "`" * (max((len(run) for run in re.findall("`+", flat)), default=0) + 1)
-    return f"{fence} {flat} {fence}" if "`" in flat else f"`{flat}`"
+    """A name in code style; as plain text if it has what code cannot hold, in a table or not."""
+    flat = one_line(text, 1000)
+    return f"`{flat}`" if flat and not set(flat) & set("`|\\") else escape(flat)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

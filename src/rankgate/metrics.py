@@ -1,8 +1,12 @@
 """The names of a cell's metrics: what metrics.json holds, gates bound and reports list."""
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import Any, TypeGuard
 
 FACT_METRICS = ("fact_recall", "contradiction", "faithfulness")
+# Known with an embedder only, so that no gate can count on them.
+EMBEDDING_METRICS = ("context_precision", "context_recall", "answer_relevance")
 # Of a cell as a whole, with no value of a single query.
 CELL_METRICS = ("queries", "failures", "token_reduction")
 
@@ -28,5 +32,12 @@ def metric_names(cutoffs: Sequence[int]) -> list[str]:
 
 def cutoffs_of(names: Iterable[str]) -> list[int]:
     """The cutoffs behind the metrics of these names."""
-    prefix = "recall_at_"
-    return sorted(int(name.removeprefix(prefix)) for name in names if name.startswith(prefix))
+    matches = (re.fullmatch(r"recall_at_(\d+)", name) for name in names)
+    return sorted(int(match[1]) for match in matches if match)
+
+
+def is_metrics(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a JSON value has the form of a metrics.json."""
+    if not isinstance(value, dict) or not isinstance(shapes := value.get("shape"), dict):
+        return False
+    return bool(cutoffs_of(value)) and all(isinstance(part, dict) for part in shapes.values())

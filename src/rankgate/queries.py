@@ -1,13 +1,14 @@
 """Query files: questions with their ground truth, parsed once and checked whole."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
 from rankgate.errors import InputError, one_line
-from rankgate.files import JsonObject, parse_json, read_text
+from rankgate.files import JsonObject, decode, parse_json, read_bytes
 
 SHAPES = ("focused", "cross-file", "identity")
 Ungraded = Literal["error", "zero", "skip"]
@@ -24,6 +25,7 @@ _QUERY_KEYS = {
     "provenance",
 }
 _FILE_KEYS = {"version", "description", "shapes", "queries"}
+_PLACE = re.compile(r"(.+):([0-9]{1,9})-([0-9]{1,9})")
 
 
 @dataclass(frozen=True)
@@ -84,21 +86,19 @@ def load_queries(
     Raises:
         InputError: with all problems of the file, each with file, query id and field.
     """
-    text = read_text(path)
-    reader = _Reader(str(path))
-    raw, shapes, description = reader.file(parse_json(text, path))
-    queries = [reader.query(i, value, shapes, relevant_grade) for i, value in enumerate(raw)]
+    content = read_bytes(path)
+    corpus = None if modules is None else frozenset(modules)
+    reader = _Reader(str(path), relevant_grade, corpus, ungraded)
+    raw, shapes, description = reader.file(parse_json(decode(content, path), path))
+    queries = [reader.query(i, value, shapes) for i, value in enumerate(raw)]
     reader.duplicate_ids(queries)
-    if modules is not None:
-        for query in queries:
-            reader.against_corpus(query, frozenset(modules), ungraded)
     if reader.problems:
         raise InputError(reader.problems)
     return QuerySet(
         queries=tuple(queries),
         shapes=tuple(shape for shape in shapes if any(q.shape == shape for q in queries)),
         description=description,
-        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        sha256=hashlib.sha256(content).hexdigest(),
         warnings=tuple(reader.warnings),
     )
 
@@ -119,8 +119,17 @@ def module_path_problem(path: str) -> str | None:
 class _Reader:
     """Parses one file and collects every problem; after a problem it goes on with a stand-in."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        relevant_grade: int,
+        modules: frozenset[str] | None,
+        ungraded: Ungraded,
+    ) -> None:
         self.name = name
+        self.relevant_grade = relevant_grade
+        self.modules = modules
+        self.ungraded = ungraded
         self.problems: list[str] = []
         self.warnings: list[str] = []
         self.where = name
@@ -138,10 +147,15 @@ class _Reader:
         if not isinstance(value, JsonObject):
             raise InputError(f"{self.name}: expected a list of queries or an object with 'queries'")
         self.keys(value, "", _FILE_KEYS)
-        if value.get("version", 1) != 1:
-            self.problem("version", f"expected 1, got {_shown(value['version'])}")
+        version = value.get("version", 1)
+        if type(version) is not int or version != 1:
+            self.problem("version", f"expected 1, got {_shown(version)}")
         extra = self.strings(value, "shapes")
-        description = self.text(value, "description", default="")
+        for i, shape in enumerate(extra):
+            if not shape.isprintable() or "." in shape or "*" in shape:
+                # A gate's measure is shape.<shape>.<metric>, with * for each shape.
+                self.problem(f"shapes[{i}]", f"has '.', '*' or a control character: {shape!r}")
+        description = self.text(value, "description", default="", multiline=True)
         raw = value.get("queries")
         if not isinstance(raw, list):
             self.problem("queries", f"expected a list, got {_shown(raw)}")
@@ -150,20 +164,20 @@ class _Reader:
             self.problem("queries", "the file has no query")
         return raw, tuple(dict.fromkeys((*SHAPES, *extra))), description
 
-    def query(self, index: int, value: Any, shapes: Sequence[str], relevant_grade: int) -> Query:
+    def query(self, index: int, value: Any, shapes: Sequence[str]) -> Query:
         self.where = f"{self.name}: query {index + 1}"
         if not isinstance(value, JsonObject):
             self.problem("", f"expected an object, got {_shown(value)}")
             return Query("", "", "", {}, ())
         name = self.text(value, "id")
         if name:
-            self.where = f"{self.name}: query {name!r}"
+            self.where = f"{self.name}: query {_quoted(name)}"
         self.keys(value, "", _QUERY_KEYS)
         question = self.text(value, "question", multiline=True)
         shape = self.text(value, "shape")
         if shape and shape not in shapes:
-            self.problem("shape", f"expected one of {', '.join(shapes)}, got {shape!r}")
-        grades = self.grades(value, relevant_grade)
+            self.problem("shape", f"expected one of {', '.join(shapes)}, got {_quoted(shape)}")
+        grades = self.grades(value)
         facts = self.strings(value, "gold_facts", required=True)
         if "gold_facts" in value and value["gold_facts"] == []:
             self.problem("gold_facts", "the query has no gold fact; 2 to 4 are expected")
@@ -177,8 +191,9 @@ class _Reader:
             for place in places:
                 if not _is_place(place):
                     self.problem(
-                        f"provenance[{key!r}]",
-                        f"expected module:first-last such as auth/handlers.py:10-24, got {place!r}",
+                        f"provenance[{_quoted(key)}]",
+                        "expected module:first-last such as auth/handlers.py:10-24, "
+                        f"got {_quoted(place)}",
                     )
         return Query(
             id=name,
@@ -191,8 +206,11 @@ class _Reader:
             provenance=provenance,
         )
 
-    def grades(self, value: JsonObject, relevant_grade: int) -> dict[str, int]:
-        raw = value.get("relevance_grades")
+    def grades(self, value: JsonObject) -> dict[str, int]:
+        if "relevance_grades" not in value:
+            self.problem("relevance_grades", "is missing")
+            return {}
+        raw = value["relevance_grades"]
         if not isinstance(raw, JsonObject):
             self.problem("relevance_grades", f"expected an object, got {_shown(raw)}")
             return {}
@@ -200,47 +218,50 @@ class _Reader:
         grades: dict[str, int] = {}
         sound = True
         for module, grade in raw.items():
-            field = f"relevance_grades[{module!r}]"
+            field = f"relevance_grades[{_quoted(module)}]"
             if wrong := module_path_problem(module):
                 self.problem(field, f"the path {wrong}")
                 sound = False
+            elif self.modules is not None and module not in self.modules:
+                self.problem(field, "the corpus has no such module")
             if type(grade) is not int or grade not in GRADES:
                 self.problem(field, f"expected an integer 0..3, got {_shown(grade)}")
                 sound = False
             else:
                 grades[module] = grade
-        if sound and not any(grade >= relevant_grade for grade in grades.values()):
+        if sound and not any(grade >= self.relevant_grade for grade in grades.values()):
             self.problem(
-                "relevance_grades", f"no module is relevant (none has grade {relevant_grade} or up)"
+                "relevance_grades",
+                f"no module is relevant (none has grade {self.relevant_grade} or up)",
             )
+        if self.modules is not None and self.ungraded == "error":
+            for module in sorted(self.modules - raw.keys()):
+                self.problem(
+                    f"relevance_grades[{_quoted(module)}]",
+                    "this corpus module has no grade (grade it, or set ungraded: zero)",
+                )
         return grades
 
     def duplicate_ids(self, queries: Sequence[Query]) -> None:
         first: dict[str, int] = {}
         for index, query in enumerate(queries):
-            self.where = f"{self.name}: query {query.id!r}"
+            self.where = f"{self.name}: query {_quoted(query.id)}"
             if query.id and query.id in first:
                 self.problem("id", f"queries {first[query.id] + 1} and {index + 1} share this id")
             first.setdefault(query.id, index)
 
-    def against_corpus(self, query: Query, modules: frozenset[str], ungraded: Ungraded) -> None:
-        self.where = f"{self.name}: query {query.id!r}"
-        for module in query.grades:
-            if module not in modules and module_path_problem(module) is None:
-                self.problem(f"relevance_grades[{module!r}]", "the corpus has no such module")
-        if ungraded == "error":
-            for module in sorted(modules - query.grades.keys()):
-                self.problem(
-                    f"relevance_grades[{module!r}]",
-                    "this corpus module has no grade (grade it, or set ungraded: zero)",
-                )
-
     def keys(self, value: JsonObject, field: str, known: Collection[str] | None = None) -> None:
         for key in value.duplicates:
-            self.problem(f"{field}[{key!r}]" if field else repr(key), "key given twice")
+            shown = _quoted(key)
+            self.problem(f"{field}[{shown}]" if field else shown, "key given twice")
         for key in value:
-            if known is not None and key not in known:
-                self.warn(repr(key), f"unknown key, ignored (known: {', '.join(sorted(known))})")
+            if known is None or key in known:
+                continue
+            shown = _quoted(key)
+            self.warn(shown, f"unknown key, ignored (known: {', '.join(sorted(known))})")
+            for inner in _objects(value[key]):
+                for twice in inner.duplicates:
+                    self.problem(f"{shown}: {_quoted(twice)}", "key given twice")
 
     def text(
         self, value: JsonObject, key: str, *, default: str | None = None, multiline: bool = False
@@ -260,14 +281,16 @@ class _Reader:
             self.problem(field, "is empty")
         elif any("\ud800" <= c <= "\udfff" for c in text):
             self.problem(field, "has half of a surrogate pair, which is no text")
-        elif "\0" in text or (not multiline and ("\n" in text or "\r" in text)):
+        elif "\0" in text or not (multiline or text.splitlines() == [text]):
             self.problem(field, "has a NUL or a line break")
         else:
             return text
         return ""
 
     def strings(self, value: JsonObject, key: str, *, required: bool = False) -> tuple[str, ...]:
-        if key not in value and not required:
+        if key not in value:
+            if required:
+                self.problem(key, "is missing")
             return ()
         return self.string_list(value.get(key), key)
 
@@ -279,9 +302,12 @@ class _Reader:
             self.sound_text(text, f"{field}[{i}]", may_be_empty=False, multiline=True)
             for i, text in enumerate(raw)
         ]
+        seen: set[str] = set()
         for i, text in enumerate(texts):
-            if text and text in texts[:i]:
-                self.problem(f"{field}[{i}]", f"stands there twice: {one_line(text, 80)!r}")
+            if text in seen:
+                self.problem(f"{field}[{i}]", f"stands there twice: {_quoted(text)}")
+            elif text:  # an empty one has its own problem
+                seen.add(text)
         return tuple(text for text in texts if text)
 
     def lists(
@@ -295,16 +321,37 @@ class _Reader:
         self.keys(raw, key)
         for name in raw:
             if name not in known:
-                self.problem(f"{key}[{one_line(name, 80)!r}]", otherwise)
-        return {name: self.string_list(texts, f"{key}[{name!r}]") for name, texts in raw.items()}
+                self.problem(f"{key}[{_quoted(name)}]", otherwise)
+        return {
+            name: self.string_list(texts, f"{key}[{_quoted(name)}]") for name, texts in raw.items()
+        }
 
 
 def _is_place(place: str) -> bool:
-    module, colon, lines = place.rpartition(":")
-    first, dash, last = lines.partition("-")
-    if not (colon and dash and first.isdecimal() and last.isdecimal()):
-        return False
-    return module_path_problem(module) is None and 1 <= int(first) <= int(last)
+    parts = _PLACE.fullmatch(place)
+    return (
+        parts is not None
+        and module_path_problem(parts[1]) is None
+        and 1 <= int(parts[2]) <= int(parts[3])
+    )
+
+
+def _objects(value: Any) -> Iterator[JsonObject]:
+    """Every object in a JSON value, at any depth."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, JsonObject):
+            yield item
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
+
+
+def _quoted(text: str) -> str:
+    """A text in quotes, its control characters escaped, shortened."""
+    quoted = repr(text)
+    return quoted if len(quoted) <= 100 else f"{quoted[:99]}…"
 
 
 def _shown(value: Any) -> str:

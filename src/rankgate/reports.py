@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rankgate.errors import one_line
 from rankgate.markdown import code, escape, number, table
 from rankgate.metrics import cutoffs_of, metric_names
 
@@ -21,13 +22,17 @@ def cell_report(
     repo, _, retriever = name.partition("/")
     parts = [
         f"# {escape(repo)} with {escape(retriever)}",
-        _inputs(inputs),
+        f"Of {len(queries)} queries:",
+        _diagnoses(queries),
+        # The gates are not here: a changed floor must leave this page alone.
+        f"Its gates are in {code(f'verdicts/{name}.md')}; {code(f'rankgate report {name}')} shows "
+        "both.",
         "## Metrics",
         metrics_table(metrics),
-        f"Gates are judged apart, so that a changed floor leaves this page alone: see "
-        f"`verdicts/{name}.md`, or both by `rankgate report {name}`.",
-        "## Queries",
-        _diagnoses(queries),
+        "## Made from",
+        _inputs(inputs),
+        "## Queries, the worst first",
+        "Grades: 3 essential, 2 relevant, 1 tangential, 0 irrelevant, — none given.",
         *(_query(query) for query in sorted(queries, key=_worst_first)),
     ]
     return "\n\n".join(parts) + "\n"
@@ -41,21 +46,26 @@ def grid_report(
     Args:
         cells: `<repo>/<retriever>` → the cell's metrics.json.
     """
-    rows = []
     deepest = max((max(cutoffs_of(metrics)) for metrics in cells.values()), default=5)
-    columns = [f"recall_at_{deepest}", "mrr", f"ndcg_at_{deepest}", "hit_rate", "faithfulness"]
-    columns += [f"judged_at_{deepest}", "failures", "context_tokens", "token_reduction"]
-    for name, metrics in cells.items():
-        repo, _, retriever = name.partition("/")
-        row = [escape(repo), escape(retriever), str(metrics["queries"])]
-        row += [number(metrics.get(column)) for column in columns]
-        if verdicts is not None:
-            row.append(_VERDICTS[verdicts.get(name)])
-        rows.append(row)
-    head = ["repo", "retriever", "queries", *(_title(column) for column in columns)]
-    if verdicts is not None:
-        head.append("gates")
-    return f"# All cells\n\n{table(head, rows)}\n"
+    quality = [f"recall_at_{deepest}", "mrr", f"ndcg_at_{deepest}", "hit_rate", "faithfulness"]
+    cost = ["failures", f"judged_at_{deepest}", "context_tokens", "token_reduction"]
+    gates = {name: [_VERDICTS[verdicts.get(name)]] for name in cells} if verdicts else {}
+    # Two tables, for one would be wider than a terminal.
+    tables = [_cells_table(cells, ["queries", *quality], gates), _cells_table(cells, cost, {})]
+    return "\n\n".join(["# All cells", *tables]) + "\n"
+
+
+def _cells_table(
+    cells: Mapping[str, Mapping[str, Any]],
+    columns: Sequence[str],
+    gates: Mapping[str, Sequence[str]],
+) -> str:
+    head = ["cell", *map(_title, columns), *(["gates"] if gates else [])]
+    rows = [
+        [escape(name), *(number(metrics.get(c)) for c in columns), *gates.get(name, ())]
+        for name, metrics in cells.items()
+    ]
+    return table(head, rows)
 
 
 _VERDICTS = {True: "pass", False: "FAIL", None: "—"}
@@ -68,12 +78,15 @@ def _title(metric: str) -> str:
 def _inputs(inputs: Mapping[str, Any]) -> str:
     system = inputs["retriever"]
     options = ", ".join(f"{key}: {value}" for key, value in system["options"].items())
-    rows = [
-        ["retriever", f"{code(system['class'])} {escape(system['version'])}"],
-        ["its options", escape(options or "none")],
-        *([escape(key), escape(value)] for key, value in inputs.items() if key != "retriever"),
+    lines = [
+        f"- retriever: {code(system['class'])} {escape(system['version'])}",
+        f"- its options: {escape(options or 'none')}",
     ]
-    return table(["made from", ""], rows)
+    for key, value in inputs.items():
+        if key != "retriever":
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            lines.append(f"- {escape(key)}: {escape(shown)}")
+    return "\n".join(lines)
 
 
 def metrics_table(metrics: Mapping[str, Any]) -> str:
@@ -83,18 +96,29 @@ def metrics_table(metrics: Mapping[str, Any]) -> str:
         [_title(name), number(metrics.get(name)), *(number(s.get(name)) for s in shapes.values())]
         for name in metric_names(cutoffs_of(metrics))
     ]
-    return table(["", "all", *map(escape, shapes)], rows)
+    return table(["metric", "all", *map(escape, shapes)], rows)
 
 
 def _diagnoses(queries: Sequence[Any]) -> str:
     counts: dict[str, int] = {}
     for query in queries:
         counts[query["diagnosis"]] = counts.get(query["diagnosis"], 0) + 1
-    shown = ", ".join(f"{counts[word]} {word}" for word in sorted(counts, key=_SEVERITY.index))
-    return f"{len(queries)} queries: {shown}. The worst first."
+    return "\n".join(
+        f"- {counts[w]} {w}: {means}" for w, means in _DIAGNOSES.items() if w in counts
+    )
 
 
-_SEVERITY = ("failed", "miss", "late", "incomplete", "outranked", "fact-lost", "ok")
+# The worst first.
+_DIAGNOSES = {
+    "failed": "the retriever failed",
+    "miss": "nothing relevant came back",
+    "late": "the first relevant module is below rank 1",
+    "incomplete": "an essential module did not come back",
+    "outranked": "a module stands above one with a higher grade",
+    "fact-lost": "the modules are right, but a fact is not in the context",
+    "ok": "nothing to complain about",
+}
+_SEVERITY = list(_DIAGNOSES)
 
 
 def _worst_first(query: Mapping[str, Any]) -> tuple[int, str]:
@@ -108,7 +132,7 @@ def _query(query: Mapping[str, Any]) -> str:
     numbers = ", ".join(f"{_title(name)} {number(measures.get(name))}" for name in shown)
     parts = [
         f"### {escape(query['id'])}: {query['diagnosis']}",
-        f"{escape(query['question'][:500])}",
+        escape(one_line(query["question"], 500)),
         f"{escape(query['shape'])}; {numbers}",
     ]
     if query["failure"]:
@@ -135,7 +159,7 @@ def _ranking(query: Mapping[str, Any]) -> str:
         for rank, entry in enumerate(query["ranking"], start=1)
     ]
     rows += [["missing", code(entry["module"]), f"{entry['grade']}"] for entry in query["missing"]]
-    return table(["rank", "module", "grade"], rows) if rows else "Nothing came back."
+    return table(["rank", "module", "grade"], rows)
 
 
 def _fact(fact: Mapping[str, Any]) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankgate.errors import InputError
+from rankgate.errors import InputError, one_line
 from rankgate.files import read_json, read_text, write_json, write_text
+from rankgate.metrics import is_metrics
 from rankgate.reports import cell_report, grid_report
 from rankgate.scoring import Scored, known, record
 from rankgate.trec import format_run
@@ -40,14 +41,30 @@ def read_cells(results: Path, verdicts: Path) -> dict[str, dict[str, Any]]:
     cells = {}
     for path in sorted(results.glob("*/*/metrics.json")):
         repo, retriever = path.parts[-3:-1]
-        verdict = verdicts / repo / f"{retriever}.json"
-        cells[f"{repo}/{retriever}"] = {
-            "metrics": read_json(path),
-            "verdict": read_json(verdict) if verdict.is_file() else None,
-        }
+        metrics = read_json(path)
+        if not is_metrics(metrics):
+            raise InputError(f"{path}: not from rankgate's stage score")
+        verdict = _read_verdict(verdicts / repo / f"{retriever}.json")
+        cells[f"{repo}/{retriever}"] = {"metrics": metrics, "verdict": verdict}
     if not cells:
         raise InputError(f"{results}: no results; run `dvc repro` first")
     return cells
+
+
+def pick_cell(cells: Mapping[str, dict[str, Any]], name: str, results: Path) -> dict[str, Any]:
+    """The cell of this name; InputError with the names there are."""
+    if name not in cells:
+        raise InputError(f"{results}: no cell {one_line(name, 80)!r}; there is {', '.join(cells)}")
+    return cells[name]
+
+
+def _read_verdict(path: Path) -> dict[str, Any] | None:
+    if not path.is_file():
+        return None
+    verdict = read_json(path)
+    if not isinstance(verdict, dict) or not isinstance(verdict.get("passed"), bool):
+        raise InputError(f"{path}: not from rankgate's stage gate")
+    return verdict
 
 
 def show_grid(results: Path, verdicts: Path) -> str:
@@ -63,8 +80,7 @@ def show_cell(name: str, results: Path, verdicts: Path) -> str:
     Raises:
         InputError: there is no such cell.
     """
-    if name not in (cells := read_cells(results, verdicts)):
-        raise InputError(f"{results}: no cell {name!r}; there is {', '.join(cells)}")
+    pick_cell(read_cells(results, verdicts), name, results)
     gates = verdicts / f"{name}.md"
     parts = [read_text(gates)] if gates.is_file() else []
     return "\n".join([*parts, read_text(results / name / "report.md")])

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rankgate.answers import Answer, Hit, accept
-from rankgate.components import make
+from rankgate.components import make, reason
 from rankgate.config import RetrieverSettings
 from rankgate.corpus import Corpus
 from rankgate.errors import InputError, one_line
@@ -48,19 +48,20 @@ def build_index(settings: RetrieverSettings, corpus: Path, index: Path) -> None:
     where = f"retriever.{settings.name}"
     retriever = make(settings.component, where)
     with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
-        private = shutil.copytree(corpus, Path(folder, "corpus"))
+        private = _copy(corpus, Path(folder, "corpus"))
         built = Path(folder, "index")
         built.mkdir()
         try:
+            version = str(retriever.version)
             retriever.build(Corpus(private), built)
         except Exception as error:
-            raise InputError(f"{where}: building the index failed: {_reason(error)}") from None
+            raise InputError(f"{where}: building the index failed: {reason(error)}") from None
         shutil.rmtree(index, ignore_errors=True)
         shutil.copytree(built, index / FILES)
     system = {
         "name": settings.name,
         "class": settings.component.target,
-        "version": str(retriever.version),
+        "version": version,
         "options": dict(settings.component.options),
     }
     write_json(index / "system.json", system)
@@ -92,11 +93,16 @@ def ask_all(
 
 @dataclass(frozen=True)
 class _Reply:
-    """What comes back from the process; plain, so that it survives the way."""
+    """What comes back from the process; plain, so that it survives the way.
+
+    Attributes:
+        root: where the retriever unpacked the corpus, if it did.
+    """
 
     hits: tuple[tuple[str, float, int, int, str], ...] = ()
     context: str = ""
     failure: str = ""
+    root: str = ""
 
 
 def _answer(query: str, reply: _Reply, modules: frozenset[str], k: int) -> Answer:
@@ -105,7 +111,7 @@ def _answer(query: str, reply: _Reply, modules: frozenset[str], k: int) -> Answe
     strangers = 0
     if not failure:
         try:
-            hits, strangers = accept((Hit(*hit) for hit in reply.hits), modules, k)
+            hits, strangers = accept((Hit(*hit) for hit in reply.hits), modules, k, reply.root)
         except ValueError as error:
             failure = one_line(error)
     if failure:
@@ -129,7 +135,11 @@ class _Worker:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Self:
-        self._start()
+        try:
+            self._start()
+        except BaseException:
+            self._stop()
+            raise
         return self
 
     def __exit__(
@@ -150,11 +160,12 @@ class _Worker:
         return _Reply(failure=reply)
 
     def _start(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="rankgate-")
-        private = Path(self._folder.name)
-        shutil.copytree(self._corpus, private / "corpus")
+        # What is killed may still write for a moment.
+        self._folder = tempfile.TemporaryDirectory(prefix="rankgate-", ignore_cleanup_errors=True)
+        private = Path(self._folder.name).resolve()
+        _copy(self._corpus, private / "corpus")
         if (self._index / FILES).is_dir():
-            shutil.copytree(self._index / FILES, private / "index")
+            _copy(self._index / FILES, private / "index")
         else:  # DVC restores no empty folder, and some retrievers have no index
             (private / "index").mkdir()
         self._pipe, theirs = self._context.Pipe()
@@ -166,8 +177,8 @@ class _Worker:
         problem = self._exchange(None, OPEN_TIMEOUT_S)
         if problem != _Reply():
             self._stop()
-            reason = problem.failure if isinstance(problem, _Reply) else problem
-            raise InputError(f"retriever.{self._settings.name}: cannot be opened: {reason}")
+            why = problem.failure if isinstance(problem, _Reply) else problem
+            raise InputError(f"retriever.{self._settings.name}: cannot be opened: {why}")
 
     def _exchange(self, message: tuple[str, int] | None, timeout_s: float) -> _Reply | str:
         """The process' reply, or why there is none."""
@@ -206,6 +217,11 @@ class _Worker:
             self._folder = None
 
 
+def _copy(folder: Path, target: Path) -> Path:
+    """A private copy: writable also where the DVC cache, which is not, is linked to."""
+    return Path(shutil.copytree(folder, target, copy_function=shutil.copyfile))
+
+
 def _serve(
     settings: RetrieverSettings, private: Path, parent: Connection, pipe: Connection
 ) -> None:
@@ -214,22 +230,21 @@ def _serve(
     os.setpgid(0, 0)
     try:
         retriever = make(settings.component, f"retriever.{settings.name}")
-        retriever.open(Corpus(private / "corpus"), private / "index")
+        corpus = Corpus(private / "corpus")
+        retriever.open(corpus, private / "index")
         pipe.send(_Reply())
-    except Exception as error:
-        pipe.send(_Reply(failure=_reason(error)))
+    except BaseException as error:  # SystemExit, too: whatever it raises is its failure
+        pipe.send(_Reply(failure=reason(error)))
         return
-    while True:
-        try:
+    with contextlib.suppress(EOFError, OSError):  # the pipe closes at the end
+        while True:
             question, k = pipe.recv()
-        except EOFError:
-            return
-        pipe.send(_reply(retriever, question, k))
+            pipe.send(_reply(retriever, corpus, question, k))
 
 
-def _reply(retriever: object, question: str, k: int) -> _Reply:
+def _reply(retriever: Any, corpus: Corpus, question: str, k: int) -> _Reply:
     try:
-        found = retriever.ask(question, k)  # type: ignore[attr-defined]
+        found = retriever.ask(question, k)
         return _Reply(
             tuple(
                 (
@@ -242,17 +257,12 @@ def _reply(retriever: object, question: str, k: int) -> _Reply:
                 for h in found.hits
             ),
             _sound(found.context),
+            root=str(corpus.root or ""),
         )
-    except Exception as error:
-        return _Reply(failure=_reason(error))
+    except BaseException as error:
+        return _Reply(failure=reason(error))
 
 
 def _sound(text: str) -> str:
     """`text` with lone surrogates replaced: they cannot be written as UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _reason(error: BaseException) -> str:
-    kind = type(error).__name__
-    text = one_line(error)
-    return f"{kind}: {text}" if text else kind

@@ -8,11 +8,12 @@ from typing import Any
 from rankgate.answers import Answer
 from rankgate.judges import Judge, Judgement
 from rankgate.measures import evaluate, mean
-from rankgate.metrics import FACT_METRICS, measure_names
+from rankgate.metrics import EMBEDDING_METRICS, FACT_METRICS, measure_names
 from rankgate.queries import Query, QuerySet, Ungraded
 
 ESSENTIAL = 3
 DECIMALS = 6
+_JUDGED = (*FACT_METRICS, *EMBEDDING_METRICS)
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,14 @@ def score(
 ) -> list[Scored]:
     """Every query of the file, in its order.
 
-    A query without an answer scores zero everywhere, as trec_eval's -c does; an answer to no
-    query of the file is left out. Where no answer at all has a context (a TREC run), what the
-    judge says is unknown (None), not zero.
+    A query that failed or has no answer scores zero everywhere, as trec_eval's -c does; an answer
+    to no query of the file is left out. Of an answer without a context (None, as in a TREC run),
+    what the judge says is unknown (None), not zero. Where no answer at all has one, neither is it
+    known of the queries without an answer.
     """
     by_query = {answer.query: answer for answer in answers}
     judged = any(answer.context is not None for answer in answers)
-    run = {answer.query: answer.ranking() for answer in answers}
+    run = {answer.query: answer.ranking() for answer in answers if not answer.failure}
     values = evaluate(
         run, queries.qrels(), cutoffs, relevant_grade, skip_ungraded=ungraded == "skip"
     )
@@ -61,8 +63,9 @@ def score(
             query,
             by_query.get(query.id, Answer(query.id, (), "" if judged else None)),
             values[query.id],
-            judge if judged else None,
+            judge,
             relevant_grade,
+            ungraded,
         )
         for query in queries.queries
     ]
@@ -72,19 +75,20 @@ def _score_query(
     query: Query,
     answer: Answer,
     measures: Mapping[str, float],
-    judge: Judge | None,
+    judge: Judge,
     relevant_grade: int,
+    ungraded: Ungraded,
 ) -> Scored:
     values: dict[str, float | None] = dict(measures)
     judgement = None
-    if judge is not None:
-        context = answer.context or ""
+    context = "" if answer.failure else answer.context
+    if context is not None:
         judgement = judge.judge(query.question, query.facts, query.aliases, context, answer.hits)
-        for name in FACT_METRICS:
+        for name in _JUDGED:
             values[name] = getattr(judgement, name)
         values["context_tokens"] = float(answer.context_tokens)
     else:
-        values |= dict.fromkeys((*FACT_METRICS, "context_tokens"))
+        values |= dict.fromkeys((*_JUDGED, "context_tokens"))
     ranking = tuple(answer.ranking())
     relevant = {module: grade for module, grade in query.grades.items() if grade >= relevant_grade}
     missing = sorted(relevant.keys() - set(ranking), key=lambda module: (-relevant[module], module))
@@ -95,11 +99,17 @@ def _score_query(
         values=values,
         missing=tuple(missing),
         judgement=judgement,
-        diagnosis=diagnose(query, answer, relevant_grade, judgement),
+        diagnosis=diagnose(query, answer, relevant_grade, judgement, ungraded),
     )
 
 
-def diagnose(query: Query, answer: Answer, relevant_grade: int, judgement: Judgement | None) -> str:
+def diagnose(
+    query: Query,
+    answer: Answer,
+    relevant_grade: int,
+    judgement: Judgement | None,
+    ungraded: Ungraded = "zero",
+) -> str:
     """What is wrong with an answer, in a word: the first of these that holds.
 
     `failed`: the retriever failed on the query. `miss`: nothing relevant came back. `late`: the
@@ -107,7 +117,10 @@ def diagnose(query: Query, answer: Answer, relevant_grade: int, judgement: Judge
     `outranked`: a module stands above one with a higher grade. `fact-lost`: the modules are
     right, but a fact is not in the context. Else `ok`.
     """
-    grades = [query.grades.get(module, 0) for module in answer.ranking()]
+    ranking = answer.ranking()
+    if ungraded == "skip":  # as the measures do
+        ranking = [module for module in ranking if module in query.grades]
+    grades = [query.grades.get(module, 0) for module in ranking]
     essential = sum(grade == ESSENTIAL for grade in query.grades.values())
     if answer.failure:
         return "failed"
@@ -154,7 +167,7 @@ def _aggregate(
     return {
         "queries": len(scored),
         **{name: round(means[name], DECIMALS) for name in names},
-        **{name: _mean_known(scored, name) for name in FACT_METRICS},
+        **{name: _mean_known(scored, name) for name in _JUDGED},
         "failures": sum(bool(one.answer.failure) for one in scored),
         "context_tokens": tokens,
         "token_reduction": _reduction(tokens, corpus_tokens),
@@ -162,7 +175,7 @@ def _aggregate(
 
 
 def _mean_known(scored: Sequence[Scored], name: str) -> float | None:
-    """The mean of what is known of every query, or None."""
+    """The mean over all queries, or None when it is not known of each."""
     values = [value for one in scored if (value := one.values[name]) is not None]
     if len(values) < len(scored):
         return None

@@ -9,11 +9,12 @@ from rankgate.answers import Answer, Hit
 from rankgate.errors import InputError, one_line
 from rankgate.files import read_text
 
-# Of `%` and of every character that str.isspace() knows, which is what TREC tools split at.
+# Of `%`, of every character that str.isspace() knows, which is what TREC tools split at, and of
+# the byte order mark, which is none of an id's characters where a file begins with it.
 _WHITESPACE = [c for c in map(chr, range(0x10000)) if c.isspace()]
-_CODES = {c: "".join(f"%{byte:02X}" for byte in c.encode()) for c in ("%", *_WHITESPACE)}
+_CODES = {c: "".join(f"%{byte:02X}" for byte in c.encode()) for c in ("%", "\ufeff", *_WHITESPACE)}
 _CHARACTERS = {code: c for c, code in _CODES.items()}
-_RAW = re.compile(r"[%\s]")
+_RAW = re.compile(r"[%\s\ufeff]")
 _CODED = re.compile("|".join(_CHARACTERS))
 
 
@@ -71,7 +72,8 @@ def read_run(path: Path) -> list[Answer]:
         else:
             ranked.setdefault(decode(query), []).append((int(rank), Hit(decode(module), value)))
     if problems:
-        raise InputError(problems[:20])
+        more = [f"{path}: and {len(problems) - 20} more lines like these"] if problems[20:] else []
+        raise InputError([*problems[:20], *more])
     return [
         Answer(query, tuple(hit for _, hit in sorted(hits, key=lambda pair: pair[0])), None)
         for query, hits in ranked.items()

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from rankgate.corpus import CLUTTER, Candidate
-from rankgate.errors import InputError
+from rankgate.errors import InputError, one_line
 
 
 def local_files(folder: Path, where: str) -> Iterator[Candidate]:
@@ -20,10 +20,10 @@ def local_files(folder: Path, where: str) -> Iterator[Candidate]:
     """
     if not folder.is_dir():
         kind = "is no folder" if folder.exists() else "no such folder"
-        raise InputError(f"{where}.path: {kind}: {folder}")
+        raise InputError(f"{where}.path: {kind}: {one_line(folder)}")
 
     def unreadable(error: OSError) -> None:
-        raise InputError(f"{where}.path: cannot read {error.filename}: {error.strerror}")
+        raise InputError(f"{where}.path: cannot read {one_line(error.filename)}: {error.strerror}")
 
     for parent, folders, files in os.walk(folder, onerror=unreadable):
         here = Path(parent)
@@ -44,4 +44,4 @@ def _read(path: Path, where: str) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"{where}.path: cannot read {path}: {error.strerror}") from None
+        raise InputError(f"{where}.path: cannot read {one_line(path)}: {error.strerror}") from None

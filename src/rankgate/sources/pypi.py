@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from rankgate.errors import InputError, UnreachableError, one_line
 from rankgate.queries import module_path_problem
 
 MAX_ENTRIES = 200_000
+MAX_PATH = 1000
 MAX_UNPACKED_BYTES = 4 << 30
 MAX_RATIO = 500  # deflate cannot pass 1032; source code stays below 20
 _OFFLINE = ("NewConnectionError", "Max retries", "Retrying (", "NameResolution", "ProxyError")
@@ -54,7 +54,7 @@ def wheel_files(wheel: Path, where: str) -> Iterator[Candidate]:
     """
     try:
         archive = zipfile.ZipFile(wheel)
-    except (zipfile.BadZipFile, OSError) as error:
+    except Exception as error:  # zipfile raises a dozen kinds on bytes that are no archive
         raise InputError(f"{where}: not a wheel: {one_line(error)}") from None
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MAX_ENTRIES:
@@ -66,6 +66,8 @@ def wheel_files(wheel: Path, where: str) -> Iterator[Candidate]:
         if problem := _harm(entry, names):
             raise InputError(f"{where}: refused: {one_line(repr(entry.filename), 80)} {problem}")
         names.add(entry.filename)
+    if both := names.intersection(parent for name in names for parent in _parents(name)):
+        raise InputError(f"{where}: refused: {min(both)!r} is a file and a folder")
     for entry in entries:
         yield Candidate(entry.filename, entry.file_size, partial(_read, archive, entry, where))
 
@@ -110,10 +112,18 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _parents(path: str) -> Iterator[str]:
+    """The folders above a path: `a` and `a/b` of `a/b/c.py`."""
+    parts = path.split("/")
+    return ("/".join(parts[:count]) for count in range(1, len(parts)))
+
+
 def _harm(entry: zipfile.ZipInfo, names: set[str]) -> str:
     """What makes an entry of an archive dangerous, or nothing."""
     if entry.filename in names:
         return "stands there twice"
+    if len(entry.filename) > MAX_PATH:
+        return f"is longer than {MAX_PATH} characters"
     if entry.orig_filename != entry.filename or module_path_problem(entry.filename):
         return "is no plain relative path"
     kind = stat.S_IFMT(entry.external_attr >> 16)
@@ -121,6 +131,8 @@ def _harm(entry: zipfile.ZipInfo, names: set[str]) -> str:
         return "is a link or a device"
     if entry.flag_bits & 1:
         return "is encrypted"
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "is compressed as no wheel is"
     if entry.file_size > MAX_MODULE_BYTES and entry.file_size > MAX_RATIO * entry.compress_size:
         return "is a decompression bomb"
     return ""
@@ -128,7 +140,9 @@ def _harm(entry: zipfile.ZipInfo, names: set[str]) -> str:
 
 def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, where: str) -> bytes:
     try:
-        return archive.read(entry)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+        with archive.open(entry) as file:
+            # With a size, or an entry that lies about its own is first unpacked whole.
+            return file.read(entry.file_size)
+    except Exception as error:  # as above
         name = one_line(repr(entry.filename), 80)
         raise InputError(f"{where}: broken archive at {name}: {one_line(error)}") from None

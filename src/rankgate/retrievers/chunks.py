@@ -1,0 +1,108 @@
+"""Cutting a module into chunks of lines, where its definitions begin if it has any.
+
+Definitions are found by their keywords, their nesting by indentation: that holds well enough for
+Python, TypeScript, Rust, Go, C and the like, and text without any is cut by length. A wrong guess
+moves a cut, no more.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# `def f`, `export default async function f`, `pub(crate) fn f`, `func (r *T) f`, `impl<T> f` …
+_KEYWORD = re.compile(
+    r"""
+    [ \t]*+
+    (?: [a-z]++ (?: \([a-z]*\) )? [ \t]++ ){0,4}?
+    (?: def|class|func|fn|function|fun|struct|enum|union|trait|interface|impl|type|module
+      | namespace|protocol|record|object|sub|proc|package|mod ) \b [ \t]*+
+    (?: \( [^()]*+ \) [ \t]*+ | <[^<>]*+> [ \t]*+ )?
+    (?P<name>\w++)
+    """,
+    re.VERBOSE,
+)
+# `static int f(int a)` at the margin, `public void f(int a) {`, `f(a) {`: no keyword, but a
+# parameter list that ends the line.
+_PARAMETERS = re.compile(
+    r"""
+    (?P<indent>[ \t]*+)
+    (?! (?: if|elif|else|for|while|do|switch|match|loop|try|catch|except|case|with|using|return
+      | assert|raise|throw|from|import|await|yield|del|new|not|and|or|in|is|print ) \b )
+    (?P<type> [A-Za-z_] [\w \t*&:<>,.\[\]?]*? [ \t*&] )?
+    (?P<name>\w++) [ \t]*+ \( [^;={]*+ (?: (?P<brace>\{) [ \t]*+ | (?<=[),]) ) $
+    """,
+    re.VERBOSE,
+)
+# What stands right before a definition and belongs to it: decorators, attributes, comments.
+_LEADING = ("@", "#", "//", "/*", "*", "--")
+# Lines that end no block although they are indented less.
+_NEUTRAL = (")", "]", "}", "{", "#")
+_LONG_LINE = 200
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Lines of a module.
+
+    Attributes:
+        first, last: line numbers from 1, both included.
+        scope: names of the definitions around the first line, outermost first.
+    """
+
+    first: int
+    last: int
+    scope: tuple[str, ...]
+
+
+def cut(lines: Sequence[str], size: int, overlap: int) -> list[Chunk]:
+    """Cut a module's lines into chunks that cover all of them, in order.
+
+    A definition begins a new chunk when the one before has at least `size // 4` lines; a chunk
+    that grows to `size` lines ends there, and the next one repeats its last `overlap` lines.
+
+    Args:
+        size: lines a chunk has at the most, ≥ 1.
+        overlap: lines, from 0 to size - 1.
+    """
+    scopes: list[tuple[str, ...]] = []
+    chunks: list[Chunk] = []
+    start = lead = 0
+    for i, (defines, scope) in enumerate(_outline(lines)):
+        scopes.append(scope)
+        if defines and lead - start >= max(1, size // 4):
+            chunks.append(Chunk(start + 1, lead, scopes[start]))
+            start = lead
+        elif i - start >= size:
+            chunks.append(Chunk(start + 1, i, scopes[start]))
+            start = i - overlap
+        if not lines[i].lstrip().startswith(_LEADING):
+            lead = i + 1
+    if lines:
+        chunks.append(Chunk(start + 1, len(lines), scopes[start]))
+    return chunks
+
+
+def _outline(lines: Sequence[str]) -> Iterator[tuple[bool, tuple[str, ...]]]:
+    """For each line: whether a definition starts there, and the names of those around it."""
+    around: list[tuple[int, str]] = []
+    for line in lines:
+        head = line[:_LONG_LINE]
+        body = head.lstrip()
+        if around and body and not body.startswith(_NEUTRAL):
+            indent = len(head) - len(body)
+            while around and around[-1][0] >= indent:
+                around.pop()
+        name = _defined(head)
+        yield bool(name), tuple(outer for _, outer in around)
+        if name:
+            around.append((len(head) - len(body), name))
+
+
+def _defined(line: str) -> str:
+    """The name that a line begins to define, or nothing."""
+    if found := _KEYWORD.match(line):
+        return found["name"]
+    found = _PARAMETERS.match(line)
+    if found and (found["brace"] or (found["type"] and not found["indent"])):
+        return found["name"]
+    return ""

@@ -1,0 +1,34 @@
+"""Fixtures that more than one test module uses."""
+
+from pathlib import Path
+
+import pytest
+from project import Project, checkout
+
+
+@pytest.fixture(scope="session")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The default grid, reproduced from a clean checkout; tests only look at it."""
+    project = checkout(tmp_path_factory.mktemp("grid") / "project")
+    project.run("dvc", "repro")
+    return project
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The sample project alone, reproduced and committed; tests work on copies of it."""
+    project = checkout(tmp_path_factory.mktemp("sample") / "project")
+    project.run("rankgate", "params", "repo=[sample_project]")
+    project.replace(
+        "conf/config.yaml", "repo: [sample_project, requests]", "repo: [sample_project]"
+    )
+    project.run("rm", "-r", "results", "verdicts")
+    project.run("dvc", "repro")
+    project.commit("sample")
+    return project
+
+
+@pytest.fixture
+def project(sample: Project, tmp_path: Path) -> Project:
+    """A reproduced sample project of one's own."""
+    return sample.copy(tmp_path / "project")
