@@ -48,10 +48,10 @@ lock: $(VENV)/dev.done ## pin the newest versions that pyproject.toml allows
 $(VENV)/run.done: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rankgate needs Python 3.11 or newer: make PYTHON=python3.12 …")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install -qq --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/dev.done: $(VENV)/run.done requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
+	$(BIN)/python -m pip install -qq --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@

@@ -9,7 +9,7 @@ from project import ROOT, Project
 PLUMBING = {"config", "errors", "layout", "progress", "stage"}
 # Imported by config.py for the names of settings and measures.
 NAMES = {"metrics", "queries"}
-# What a retriever is made of reaches its cells through the stage resources; settings writes nothing.
+# What a retriever is made of reaches its cells by the stage resources; settings writes nothing.
 ELSEWHERE = {"index": {"retrievers"}, "retrieve": {"retrievers"}, "settings": {"files"}}
 # Packages of which a stage reads the code, or imports only what the settings ask for.
 READ = {"resources": {"retrievers"}, "fixture": {"sources"}}
