@@ -22,6 +22,7 @@ def main(repo: str) -> None:
         corpus = write_corpus(
             folder,
             candidates(chosen.source, f"{where}.source"),
+            where=where,
             source=described(chosen.source),
             root=chosen.root,
             include=chosen.include,

@@ -75,7 +75,7 @@ def test_links_lead_to_files(path: str) -> None:
 def test_make_help_lists_every_target() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     phony = re.findall(r"^\.PHONY: (\S+)", makefile, flags=re.MULTILINE)
-    shown = Project(ROOT).run("make", "help")
+    shown = Project(ROOT).run("make", "--no-print-directory", "help")
     assert [line.split()[0] for line in shown.splitlines()] == phony
     assert {"help", "setup", "params", "repro", "test", "bench", "mutation"} <= set(phony)
 

@@ -59,10 +59,10 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def _modules(folder: Path, local_files: Any) -> list[str]:
-    """The modules of a corpus folder: a stage's corpus by its manifest, else the files below."""
-    from rankgate.corpus import MANIFEST, Corpus
+    """The modules of a corpus folder: of the stage fixture's, by its manifest; else all files below."""
+    from rankgate.corpus import ARCHIVE, MANIFEST, Corpus
 
-    if (folder / MANIFEST).is_file():
+    if (folder / MANIFEST).is_file() and (folder / ARCHIVE).is_file():
         return list(Corpus(folder).paths)
     modules = [file.path for file in local_files(folder, "--corpus") if not file.refused]
     if not modules:

@@ -101,6 +101,7 @@ def write_corpus(
     folder: Path,
     candidates: Iterable[Candidate],
     *,
+    where: str = "corpus",
     source: Mapping[str, str],
     root: str = "",
     include: Sequence[str] = ("*",),
@@ -115,6 +116,7 @@ def write_corpus(
 
     Args:
         folder: an empty or missing folder.
+        where: the repo's place in the config, which errors name.
         source: what the corpus was made from, for the manifest.
         root: the folder of the source that becomes the corpus root.
         include, exclude: patterns of .gitignore, matched against the path below the root.
@@ -149,15 +151,15 @@ def write_corpus(
         chosen[path] = content
         total += len(content)
         if len(chosen) > MAX_MODULES:
-            raise InputError(f"more than {MAX_MODULES} modules; narrow include or exclude")
+            raise InputError(f"{where}: more than {MAX_MODULES} modules; narrow include or exclude")
         if total > MAX_CORPUS_BYTES:
             raise InputError(
-                f"modules of more than {MAX_CORPUS_BYTES} bytes; narrow include or exclude"
+                f"{where}: modules of more than {MAX_CORPUS_BYTES} bytes; narrow include or exclude"
             )
     if not chosen:
         below = f" below {root!r}" if prefix else ""
         raise InputError(
-            f"no module: {seen} files in the source, none{below} chosen by "
+            f"{where}: no module: {seen} files in the source, none{below} chosen by "
             f"include {list(include)} and exclude {list(exclude)}"
         )
     _write(folder, chosen, left_out, source)
