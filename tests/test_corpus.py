@@ -249,20 +249,22 @@ def test_generated_files_are_modules_like_any_other(tmp_path: Path) -> None:
 def test_a_corpus_without_modules_is_an_error_and_leaves_nothing(
     tmp_path: Path, files: dict[str, bytes], options: dict[str, Any]
 ) -> None:
-    with pytest.raises(InputError, match=r"^no module: \d files in the source, none"):
+    with pytest.raises(InputError, match=r"^corpus: no module: \d files in the source, none"):
         corpus_of(tmp_path, files, **options)
     assert not (tmp_path / "corpus").exists()
 
 
 def test_too_many_modules_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rankgate.corpus, "MAX_MODULES", 2)
-    with pytest.raises(InputError, match=r"^more than 2 modules; narrow include or exclude$"):
+    with pytest.raises(
+        InputError, match=r"^corpus: more than 2 modules; narrow include or exclude$"
+    ):
         corpus_of(tmp_path, dict.fromkeys("abc", b""))
 
 
 def test_too_many_bytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rankgate.corpus, "MAX_CORPUS_BYTES", 5)
-    with pytest.raises(InputError, match=r"^modules of more than 5 bytes; narrow include"):
+    with pytest.raises(InputError, match=r"^corpus: modules of more than 5 bytes; narrow include"):
         corpus_of(tmp_path, dict.fromkeys("ab", b"123"))
 
 
@@ -395,7 +397,7 @@ def test_a_source_that_is_no_folder_is_named(
 
 def test_an_empty_folder_has_no_module(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"^no module: 0 files in the source"):
+    with pytest.raises(InputError, match=r"^corpus: no module: 0 files in the source"):
         local_corpus(tmp_path / "empty")
 
 

@@ -59,7 +59,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def _modules(folder: Path, local_files: Any) -> list[str]:
-    """The modules of a corpus folder: of the stage fixture's, by its manifest; else all files below."""
+    """The modules of a stage's corpus, by its manifest, or of any folder: all files below."""
     from rankgate.corpus import ARCHIVE, MANIFEST, Corpus
 
     if (folder / MANIFEST).is_file() and (folder / ARCHIVE).is_file():
