@@ -14,6 +14,10 @@ help: ## show this list
 .PHONY: setup
 setup: $(VENV)/run.done ## make .venv with what the pipeline needs
 
+.PHONY: extras
+extras: setup ## add what the retrievers dense, mcp and neuralmind need
+	python -m pip install -qq --require-hashes --no-deps -r requirements-extras.lock
+
 .PHONY: params
 params: setup ## write params.yaml as conf/ composes it
 	rankgate params
@@ -39,11 +43,17 @@ mutation: $(VENV)/dev.done ## mutate the measures; fails when under 95 % of the 
 .PHONY: bench
 bench: $(VENV)/dev.done ## time it against its peers, as ratios
 	python benchmarks/scoring.py
+	python benchmarks/retrieval.py
+
+.PHONY: table
+table: setup ## write the README's table of systems from the results
+	python benchmarks/systems_table.py
 
 .PHONY: lock
 lock: $(VENV)/dev.done ## pin the newest versions that pyproject.toml allows
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --upgrade --extra build --extra pipeline pyproject.toml -o requirements.lock
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --upgrade --extra build --extra pipeline --extra dev pyproject.toml -c requirements.lock -o requirements-dev.lock
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --upgrade --extra dense --extra mcp --extra neuralmind pyproject.toml -c requirements-dev.lock -o requirements-extras.lock
 
 $(VENV)/run.done: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rankgate needs Python 3.11 or newer: make PYTHON=python3.12 …")'

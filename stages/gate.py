@@ -10,7 +10,7 @@ from rankgate.stage import run
 
 
 def main(repo: str, retriever: str) -> int:
-    floors = load_settings().gate.of(repo)
+    floors = load_settings().gate.of(repo, retriever)
     metrics, queries = read_results(layout.results(repo, retriever))
     gates = check(floors, metrics, queries)
     path = layout.verdict(repo, retriever)

@@ -9,6 +9,7 @@ from rankgate.files import write_json
 from rankgate.progress import progress
 from rankgate.retrieving import ask_all, read_questions
 from rankgate.stage import run
+from rankgate.timing import of_queries
 
 
 def main(repo: str, retriever: str) -> int:
@@ -16,14 +17,19 @@ def main(repo: str, retriever: str) -> int:
     chosen = pick(settings.retrievers, "retriever", retriever)
     questions = read_questions(layout.queries(repo) / "questions.jsonl")
     asked = ask_all(
-        chosen, layout.corpus(repo), layout.index(repo, retriever), questions, settings.k
+        chosen,
+        layout.corpus(repo),
+        layout.resources(retriever),
+        layout.index(repo, retriever),
+        questions,
+        settings.k,
     )
     answers, seconds = [], {}
     for answer, took in progress(asked, len(questions), f"{repo}/{retriever}"):
         answers.append(answer)
         seconds[answer.query] = round(took, 6)
     write_answers(layout.answers(repo, retriever), answers)
-    write_json(layout.timings(repo, retriever), {"query_seconds": seconds})
+    write_json(layout.timings(repo, retriever, "retrieve"), of_queries(seconds))
     failed = [answer for answer in answers if answer.failure]
     for answer in failed:
         print(f"failed: query {answer.query!r}: {answer.failure}", file=sys.stderr)

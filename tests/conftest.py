@@ -16,7 +16,7 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The sample project alone, reproduced and committed; tests work on copies of it."""
+    """The sample project with bm25, reproduced and committed; tests work on copies of it."""
     project = checkout(tmp_path_factory.mktemp("sample") / "project")
     project.run("rankgate", "params", "repo=[sample_project]")
     project.replace(

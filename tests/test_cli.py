@@ -29,7 +29,7 @@ from rankgate.results import write_results
 from rankgate.scoring import metrics, score
 from rankgate.sources.local import local_files
 
-VERBS = ("check", "score", "judge", "report", "params", "fetch", "completion")
+VERBS = ("check", "score", "judge", "report", "params", "fetch", "conform", "completion")
 QUERIES = [
     {
         "id": "login",
@@ -251,9 +251,9 @@ def test_score_prints_what_metrics_json_would_hold(run: Callable[..., Done], fol
 def test_score_without_json_is_a_table(run: Callable[..., Done], folder: Path) -> None:
     done = run("score", "--queries", "queries.json", "--run", "run.trec")
     assert done.out.splitlines()[0].split("|")[1:5] == [
-        f" {title} " for title in ("metric         ", "all  ", "focused", "identity")
+        f" {title} " for title in ("metric            ", "all  ", "focused", "identity")
     ]
-    assert "| mrr             | 0.500 | 1.000   | 0.000    |" in done.out.splitlines()
+    assert "| mrr                | 0.500 | 1.000   | 0.000    |" in done.out.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from project import ROOT, Project
+from systems_table import between_marks, systems_table
 
 DOCS = [
     "README.md",
@@ -89,3 +90,16 @@ def test_the_lock_pins_hashes_and_names_no_address() -> None:
         assert all(
             "--hash=sha256:" in entry for entry in re.split(r"\n(?=\S)", lock) if "==" in entry
         )
+
+
+def test_the_readme_s_table_of_systems_has_the_committed_numbers() -> None:
+    """All but the last column, which is the latency of the machine that made it."""
+
+    def without_latency(table: str) -> list[list[str]]:
+        return [[cell.strip() for cell in line.split("|")[1:-2]] for line in table.splitlines()]
+
+    _, shown, _ = between_marks((ROOT / "README.md").read_text(encoding="utf-8"))
+    made = systems_table(ROOT / "results", {})
+    assert len(made.splitlines()) >= 10
+    # The rule under the head is as wide as the latencies.
+    assert without_latency(shown)[2:] == without_latency(made)[2:]

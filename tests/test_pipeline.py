@@ -230,9 +230,10 @@ def test_without_network_the_rest_still_runs_and_what_is_left_out_is_named(tmp_p
     project.run("rm", "-rf", "work")
     without_network(project)
     printed = project.run("rankgate", "fetch", "--targets")
-    assert "left out: requests: repo.requests.source: no network" in printed
+    for name in ("repo.requests", "retriever.static", "retriever.hybrid"):
+        assert f"left out: {name.split('.')[1]}: {name}.source: no network" in printed
     targets = [line for line in printed.splitlines() if line.startswith("gate@")]
-    assert targets == ["gate@sample_project-bm25"]
+    assert targets == ["gate@sample_project-bm25", "gate@sample_project-ripgrep"]
     project.run("dvc", "repro", *targets)
     assert project.run("git", "status", "--short", "results", "verdicts") == ""
 

@@ -4,13 +4,19 @@ import pytest
 import yaml
 from project import ROOT, Project
 
-# How a stage starts and ends, says what it does, finds its files and reads its settings: what
-# they hand on are the params that DVC compares anyway.
-PLUMBING = {"config", "errors", "layout", "progress", "stage"}
+# How a stage starts and ends, says what it does, finds its files, reads its settings, takes its
+# time: what they hand on are the params that DVC compares anyway.
+PLUMBING = {"config", "errors", "layout", "progress", "stage", "timing"}
 # Imported by config.py for the names of settings and measures.
 NAMES = {"metrics", "queries"}
-# What a retriever is made of reaches its cells by the stage resources; settings writes nothing.
-ELSEWHERE = {"index": {"retrievers"}, "retrieve": {"retrievers"}, "settings": {"files"}}
+# What a retriever is made of, with what that imports, reaches its cells by the stage resources;
+# settings writes nothing.
+ELSEWHERE = {
+    "resources": {"answers", "corpus", "tokens"},
+    "index": {"retrievers"},
+    "retrieve": {"retrievers"},
+    "settings": {"files"},
+}
 # Packages of which a stage reads the code, or imports only what the settings ask for.
 READ = {"resources": {"retrievers"}, "fixture": {"sources"}}
 RUN = """

@@ -12,7 +12,7 @@ from rankgate.answers import Answer, Hit
 from rankgate.errors import InputError
 from rankgate.judges.n15 import N15
 from rankgate.queries import Query, QuerySet
-from rankgate.reports import cell_report, grid_report
+from rankgate.reports import cell_report, grid_report, unbeaten
 from rankgate.results import read_cells, show_cell, show_grid, write_results
 from rankgate.scoring import metrics, record, score
 
@@ -265,15 +265,18 @@ def test_the_grid_has_a_line_a_cell_and_fits_100_columns() -> None:
         "faithfulness",
     ]
     assert row(lines[:6], "requests/bm25")[1:4] == ["4", "0.375", "0.375"]
-    assert row(lines[6:], "cell") == [
+    assert row(lines[6:13], "cell") == [
         "cell",
-        "failures",
-        "judged@5",
-        "context tokens",
-        "token reduction",
+        "ndcg@5",
+        "tokens",
+        "tokens p95",
+        "reduction",
+        "",
     ]
     # 1000 tokens over a mean context of (40 + 10 + 0 + 0) / 4.
-    assert row(lines[6:], "sample_project/neuralmind")[3:] == ["12.5", "80.0"]
+    tokens = row(lines[6:13], "sample_project/neuralmind")
+    assert tokens[2:] == ["12.5", "40.0", "80.0", "unbeaten"]
+    assert row(lines[13:], "cell") == ["cell", "failures", "judged@5"]
     assert max(map(len, lines)) <= 100
 
 
@@ -294,6 +297,31 @@ def test_the_grid_shows_a_measure_that_a_cell_lacks_as_none() -> None:
     deeper = {**found, "recall_at_10": 0.5, "ndcg_at_10": 0.5, "judged_at_10": 0.5}
     lines = grid_report({"a/x": found, "b/x": deeper}).splitlines()[:6]
     assert [row(lines, name)[2] for name in ("cell", "a/x", "b/x")] == ["recall@10", "—", "0.500"]
+
+
+def test_the_grid_shows_what_a_cell_cost_where_that_is_known() -> None:
+    found, _ = cell(QUERIES, ANSWERS)
+    costs = {"a/x": {"index_seconds": 1.5, "p50_seconds": 0.0025}, "a/y": {}}
+    lines = grid_report({"a/x": found, "a/y": found}, costs=costs).splitlines()[13:]
+    assert row(lines, "cell")[3:] == ["index s", "p50 ms"]
+    assert row(lines, "a/x")[3:] == ["1.500", "2.500"]
+    assert row(lines, "a/y")[3:] == ["—", "—"]
+
+
+def test_a_cell_is_beaten_by_one_of_its_repo_that_is_better_and_not_dearer() -> None:
+    def of(ndcg: float, tokens: float) -> dict[str, float]:
+        return {"ndcg_at_5": ndcg, "context_tokens": tokens}
+
+    cells = {
+        "a/best": of(0.9, 100),
+        "a/cheap": of(0.5, 10),
+        "a/same-but-dearer": of(0.9, 101),
+        "a/same-tokens-but-worse": of(0.4, 10),
+        "a/equal-to-cheap": of(0.5, 10),
+        "b/alone": of(0.1, 1000),
+        "b/unknown": {"ndcg_at_5": 1.0},
+    }
+    assert unbeaten(cells, "ndcg_at_5") == {"a/best", "a/cheap", "a/equal-to-cheap", "b/alone"}
 
 
 def test_hostile_names_stay_text_in_the_grid() -> None:

@@ -20,6 +20,8 @@ from rankgate.corpus import Candidate, write_corpus
 from rankgate.errors import InputError
 from rankgate.retrieving import Question, ask_all, build_index, read_questions
 
+NO_RESOURCES = Path("none")
+
 MODULES = ("a.py", "b/c.py", "d.py")
 
 
@@ -59,9 +61,9 @@ def ask(corpus: Path, index: Path) -> Ask:
 
     def ask_them(settings: RetrieverSettings, *questions: str, k: int = 5) -> list[Answer]:
         if not index.exists():
-            build_index(settings, corpus, index)
+            build_index(settings, corpus, NO_RESOURCES, index)
         asked = [Question(text, text) for text in questions]
-        return [answer for answer, _ in ask_all(settings, corpus, index, asked, k)]
+        return [answer for answer, _ in ask_all(settings, corpus, NO_RESOURCES, index, asked, k)]
 
     return ask_them
 
@@ -92,7 +94,7 @@ def failures(answers: list[Answer]) -> list[str]:
 
 
 def test_an_index_is_built_into_files_with_the_system_beside_it(corpus: Path, index: Path) -> None:
-    build_index(chosen("Optioned", limit=3), corpus, index)
+    build_index(chosen("Optioned", limit=3), corpus, NO_RESOURCES, index)
     assert (index / "files" / "paths.txt").read_text() == "a.py\nb/c.py\nd.py"
     assert json.loads((index / "system.json").read_text()) == {
         "name": "mine",
@@ -105,20 +107,20 @@ def test_an_index_is_built_into_files_with_the_system_beside_it(corpus: Path, in
 def test_a_new_index_takes_the_place_of_the_old_one(corpus: Path, index: Path) -> None:
     (index / "files").mkdir(parents=True)
     (index / "files" / "old").touch()
-    build_index(chosen("Good"), corpus, index)
+    build_index(chosen("Good"), corpus, NO_RESOURCES, index)
     assert [path.name for path in (index / "files").iterdir()] == ["paths.txt"]
 
 
 def test_a_failing_build_is_one_line_and_keeps_the_old_index(corpus: Path, index: Path) -> None:
-    build_index(chosen("Good"), corpus, index)
+    build_index(chosen("Good"), corpus, NO_RESOURCES, index)
     before = files(index)
-    line = problem(lambda: build_index(chosen("FailsToBuild"), corpus, index))
+    line = problem(lambda: build_index(chosen("FailsToBuild"), corpus, NO_RESOURCES, index))
     assert line == "retriever.mine: building the index failed: MemoryError"
     assert files(index) == before
 
 
 def test_a_class_without_a_version_is_one_line(corpus: Path, index: Path) -> None:
-    assert problem(lambda: build_index(chosen("NoVersion"), corpus, index)) == (
+    assert problem(lambda: build_index(chosen("NoVersion"), corpus, NO_RESOURCES, index)) == (
         "retriever.mine: building the index failed: AttributeError: "
         "'NoVersion' object has no attribute 'version'"
     )
@@ -126,14 +128,14 @@ def test_a_class_without_a_version_is_one_line(corpus: Path, index: Path) -> Non
 
 def test_building_cannot_change_the_corpus(corpus: Path, index: Path) -> None:
     before = files(corpus)
-    build_index(chosen("Writes"), corpus, index)
+    build_index(chosen("Writes"), corpus, NO_RESOURCES, index)
     assert files(corpus) == before
 
 
 def test_building_leaves_no_private_copy(private: Path, corpus: Path, index: Path) -> None:
-    build_index(chosen("Good"), corpus, index)
+    build_index(chosen("Good"), corpus, NO_RESOURCES, index)
     with contextlib.suppress(InputError):
-        build_index(chosen("FailsToBuild"), corpus, index)
+        build_index(chosen("FailsToBuild"), corpus, NO_RESOURCES, index)
     assert list(private.iterdir()) == []
 
 
@@ -141,8 +143,10 @@ def test_building_leaves_no_private_copy(private: Path, corpus: Path, index: Pat
 def test_a_wrong_option_is_named(step: str, corpus: Path, index: Path) -> None:
     settings = chosen("Optioned", limit=1, foo=2)
     act = {
-        "build": lambda: build_index(settings, corpus, index),
-        "ask": lambda: list(ask_all(settings, corpus, index, [Question("q", "q")], 5)),
+        "build": lambda: build_index(settings, corpus, NO_RESOURCES, index),
+        "ask": lambda: list(
+            ask_all(settings, corpus, NO_RESOURCES, index, [Question("q", "q")], 5)
+        ),
     }[step]
     expected = "retriever.mine.foo: unknown key (retrievers_for_tests.Optioned takes label, limit)"
     assert problem(act).removeprefix("retriever.mine: cannot be opened: ") == expected
@@ -161,8 +165,8 @@ def test_every_question_is_answered_in_order(ask: Ask) -> None:
 
 
 def test_answers_come_with_the_seconds_that_they_took(corpus: Path, index: Path) -> None:
-    build_index(chosen("Good"), corpus, index)
-    ((_, seconds),) = ask_all(chosen("Good"), corpus, index, [Question("q", "q")], 5)
+    build_index(chosen("Good"), corpus, NO_RESOURCES, index)
+    ((_, seconds),) = ask_all(chosen("Good"), corpus, NO_RESOURCES, index, [Question("q", "q")], 5)
     assert 0 < seconds < 10
 
 
@@ -191,7 +195,9 @@ def test_a_retriever_gets_what_it_built(ask: Ask) -> None:
 def test_an_empty_index_folder_is_made_anew(corpus: Path, index: Path) -> None:
     # DVC restores no empty folder.
     index.mkdir()
-    ((answer, _),) = ask_all(chosen("NeedsIndex"), corpus, index, [Question("q", "q")], 5)
+    ((answer, _),) = ask_all(
+        chosen("NeedsIndex"), corpus, NO_RESOURCES, index, [Question("q", "q")], 5
+    )
     assert (answer.context, answer.failure) == ("", "")
 
 
@@ -347,7 +353,7 @@ def test_a_child_that_a_retriever_starts_does_not_survive_it(ask: Ask, question:
 
 
 def test_writing_into_its_copies_changes_no_original(ask: Ask, corpus: Path, index: Path) -> None:
-    build_index(chosen("Writes"), corpus, index)
+    build_index(chosen("Writes"), corpus, NO_RESOURCES, index)
     before = files(corpus, index)
     first = ask(chosen("Writes"), "one", "two")
     assert files(corpus, index) == before
@@ -358,7 +364,7 @@ def test_a_copy_can_be_written_where_the_original_cannot(
     ask: Ask, corpus: Path, index: Path
 ) -> None:
     # As in a work tree that DVC links to its cache.
-    build_index(chosen("SeesModes"), corpus, index)
+    build_index(chosen("SeesModes"), corpus, NO_RESOURCES, index)
     for path in [*corpus.iterdir(), *(index / "files").iterdir()]:
         path.chmod(0o444)
     assert ask(chosen("SeesModes"), "q")[0].context == "3 files, locked: []"
@@ -396,9 +402,9 @@ def test_nothing_is_left_behind_when_it_cannot_be_opened(private: Path, ask: Ask
 
 
 def test_whoever_stops_asking_ends_the_process(private: Path, corpus: Path, index: Path) -> None:
-    build_index(chosen("Good"), corpus, index)
+    build_index(chosen("Good"), corpus, NO_RESOURCES, index)
     questions = [Question(name, name) for name in "ab"]
-    asked: Iterator[Any] = ask_all(chosen("Good"), corpus, index, questions, 5)
+    asked: Iterator[Any] = ask_all(chosen("Good"), corpus, NO_RESOURCES, index, questions, 5)
     next(asked)
     asked.close()  # type: ignore[attr-defined]
     assert list(private.iterdir()) == []

@@ -249,6 +249,7 @@ def test_without_any_context_the_fact_metrics_are_unknown() -> None:
         "faithfulness",
         *EMBEDDING_METRICS,
         "context_tokens",
+        "context_tokens_p95",
         "token_reduction",
     }
     assert found["mrr"] == 0.5

@@ -5,7 +5,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -199,23 +199,55 @@ def params(arguments: argparse.Namespace) -> int:
 
 
 def fetch(arguments: argparse.Namespace) -> int:
+    from rankgate.components import make
     from rankgate.config import load_settings
+
+    settings = load_settings()
+    wanted: dict[str, dict[str, Sequence[Any]]] = {
+        "repo": {name: [repo.source] for name, repo in settings.repos.items()},
+        "retriever": {
+            name: getattr(make(chosen.component, f"retriever.{name}"), "wheels", ())
+            for name, chosen in settings.retrievers.items()
+        },
+    }
+    there = {
+        group: [name for name, sources in named.items() if _fetched(sources, f"{group}.{name}")]
+        for group, named in wanted.items()
+    }
+    complete = all(len(there[group]) == len(wanted[group]) for group in wanted)
+    if arguments.targets and not complete:
+        for repo in there["repo"]:
+            for retriever in there["retriever"]:
+                print(f"gate@{repo}-{retriever}")
+    return 0 if arguments.targets or complete else 2
+
+
+def _fetched(sources: Iterable[Any], where: str) -> bool:
+    """Whether all sources are here now; says what is left out where they cannot be reached."""
     from rankgate.errors import UnreachableError
     from rankgate.sources import fetch as fetch_source
 
-    settings = load_settings()
-    left_out = []
-    for name, repo in settings.repos.items():
-        try:
-            fetch_source(repo.source, f"repo.{name}.source")
-        except UnreachableError as error:
-            left_out.append(name)
-            print(f"left out: {name}: {error}", file=sys.stderr)
-    if arguments.targets and left_out:
-        for name in settings.repos:
-            for retriever in settings.retrievers if name not in left_out else ():
-                print(f"gate@{name}-{retriever}")
-    return 0 if arguments.targets or not left_out else 2
+    try:
+        for source in sources:
+            fetch_source(source, f"{where}.source")
+    except UnreachableError as error:
+        print(f"left out: {where.partition('.')[2]}: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def conform(arguments: argparse.Namespace) -> int:
+    from rankgate.config import load_options
+    from rankgate.conformance import check as check_class
+
+    sys.path.insert(0, str(Path.cwd()))  # a class of the user's own, as `python -m` would find it
+    checks = check_class(arguments.target, load_options(arguments.options))
+    if arguments.json:
+        _print_json([check._asdict() for check in checks])
+    else:
+        for check in checks:
+            print(f"{'pass' if check.passed else 'FAIL'}  {check.name}: {check.why}".rstrip(": "))
+    return 0 if all(check.passed for check in checks) else 1
 
 
 def completion(arguments: argparse.Namespace) -> int:
@@ -338,6 +370,16 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="when some cannot be reached: print the DVC targets of the others, exit with 0",
     )
+
+    one = verb(
+        conform,
+        "check that a retriever keeps the promises of the seam",
+        "conform my_package.my_module:MyRetriever",
+        "conform rankgate.retrievers.bm25:BM25 k1=0.9 context_tokens=500",
+    )
+    one.add_argument("target", metavar="PACKAGE.MODULE:CLASS")
+    one.add_argument("options", nargs="*", metavar="KEY=VALUE", help="its arguments, as in YAML")
+    one.add_argument("--json", action="store_true", help="for programs")
 
     one = verb(
         completion,

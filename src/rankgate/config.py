@@ -22,6 +22,8 @@ _NAME = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*")
 _PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+# Implementation and version of Python, ABI, platform.
+_TAG = re.compile(r"[a-z]{2}\d+-\w+-[\w.]+")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 _REPR = reprlib.Repr()
 _REPR.maxlevel, _REPR.maxstring, _REPR.maxother = 3, 80, 80
@@ -38,11 +40,17 @@ class LocalSource:
 
 @dataclass(frozen=True)
 class PypiSource:
-    """A wheel of the package index, by the sha256 of the file."""
+    """A wheel of the package index, by the sha256 of the file.
+
+    Attributes:
+        tag: the wheel's Python, ABI and platform, such as cp311-cp311-manylinux2014_x86_64, where
+            it is made for one that need not be the one that runs; empty: whichever fits here.
+    """
 
     name: str
     version: str
     sha256: str
+    tag: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,14 +101,17 @@ class Floor:
 
 @dataclass(frozen=True)
 class GateSettings:
-    """The floors of every repo by name, and what single repos have instead; None: no floor."""
+    """The floors of every cell by name, and what some have instead; None: no floor."""
 
     floors: Mapping[str, Floor | None]
     repos: Mapping[str, Mapping[str, Floor | None]]
+    retrievers: Mapping[str, Mapping[str, Floor | None]]
 
-    def of(self, repo: str) -> tuple[Floor, ...]:
-        """The floors of one repo: its own replace those of the same name."""
-        floors = {**self.floors, **self.repos.get(repo, {})}
+    def of(self, repo: str, retriever: str = "") -> tuple[Floor, ...]:
+        """The floors of one cell: its repo's own replace those of the same name, then its
+        retriever's.
+        """
+        floors = {**self.floors, **self.repos.get(repo, {}), **self.retrievers.get(retriever, {})}
         return tuple(floor for floor in floors.values() if floor is not None)
 
 
@@ -170,6 +181,22 @@ def load_gate(path: Path, cutoffs: Sequence[int]) -> GateSettings:
     if problems:
         raise InputError([f"{path}: {problem}" for problem in problems])
     return gate
+
+
+def load_options(words: Sequence[str]) -> dict[str, Any]:
+    """KEY=VALUE words, the values as YAML; InputError for a word that is none."""
+    import yaml
+
+    options: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key.isidentifier() and equals):
+            raise InputError(f"{one_line(word, 60)}: expected KEY=VALUE")
+        try:
+            options[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise InputError(f"{key}: not YAML: {one_line(error)}") from None
+    return options
 
 
 def pick(named: Mapping[str, Any], key: str, name: str) -> Any:
@@ -327,7 +354,11 @@ def _source(part: Section) -> LocalSource | PypiSource:
         if sha256 and not _SHA256.fullmatch(sha256):
             part.problem("sha256", f"expected 64 hex digits, got {_shown(sha256)}")
         name, version = part.text("name", pattern=_PACKAGE), part.text("version", pattern=_VERSION)
-        source = PypiSource(name, version, sha256)
+        tag = part.text("tag", "")
+        if tag and not _TAG.fullmatch(tag):
+            example = "cp311-cp311-manylinux2014_x86_64"
+            part.problem("tag", f"expected a wheel's tag such as {example}, got {_shown(tag)}")
+        source = PypiSource(name, version, sha256, tag)
     else:
         source = LocalSource(part.text("path"))
     part.finish()
@@ -382,10 +413,12 @@ def _gate(part: Section, metrics: Sequence[str]) -> GateSettings:
     floors = _floors(part.section("floors"), metrics)
     if not any(floors.values()):
         part.problem("floors", "is empty; a gate needs at least one floor")
-    repos = part.section("repos")
-    own = {str(name): _floors(repos.section(name), metrics) for name in repos.values}
+    repos, retrievers = (
+        {str(name): _floors(group.section(name), metrics) for name in group.values}
+        for group in (part.section("repos"), part.section("retrievers"))
+    )
     part.finish()
-    return GateSettings(floors, own)
+    return GateSettings(floors, repos, retrievers)
 
 
 def _floors(part: Section, metrics: Sequence[str]) -> dict[str, Floor | None]:

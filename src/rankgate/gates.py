@@ -165,7 +165,8 @@ def assert_gates(results: Path | str, gate: Path | str, repo: str | None = None)
     Args:
         results: the cell's folder, such as results/requests/bm25.
         gate: a gate file, such as conf/gate/conservative.yaml.
-        repo: whose own floors apply; the name of the folder above, if not given.
+        repo: whose own floors apply; the name of the folder above, if not given. The folder's
+            own name is the retriever's.
 
     Raises:
         AssertionError: a gate failed; names gate, value, floor and queries.
@@ -173,7 +174,8 @@ def assert_gates(results: Path | str, gate: Path | str, repo: str | None = None)
     """
     folder = Path(results)
     metrics, queries = read_results(folder)
-    floors = load_gate(Path(gate), cutoffs_of(metrics)).of(repo or folder.resolve().parent.name)
+    cell = folder.resolve()
+    floors = load_gate(Path(gate), cutoffs_of(metrics)).of(repo or cell.parent.name, cell.name)
     failed = [g.line() for g in check(floors, metrics, queries) if not g.passed]
     if failed:
         raise AssertionError("\n".join([f"{folder}: {len(failed)} gates failed", *failed]))

@@ -5,6 +5,7 @@ from pathlib import Path
 RESULTS = Path("results")
 VERDICTS = Path("verdicts")
 GRID_REPORT = Path("report.md")
+TIMINGS = Path("work/timings")
 
 
 def corpus(repo: str) -> Path:
@@ -32,9 +33,9 @@ def answers(repo: str, retriever: str) -> Path:
     return Path("work/answers", repo, f"{retriever}.jsonl")
 
 
-def timings(repo: str, retriever: str) -> Path:
-    """How long it took. No output of DVC's: dvc.lock would change with every run."""
-    return Path("work/timings", repo, f"{retriever}.json")
+def timings(repo: str, retriever: str, stage: str) -> Path:
+    """What a stage of a cell cost. No output of DVC's: dvc.lock would change with every run."""
+    return TIMINGS / repo / retriever / f"{stage}.json"
 
 
 def results(repo: str, retriever: str) -> Path:

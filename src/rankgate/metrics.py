@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from math import ceil
 from typing import Any, TypeGuard
 
 FACT_METRICS = ("fact_recall", "contradiction", "faithfulness")
 # Known with an embedder only, so that no gate can count on them.
 EMBEDDING_METRICS = ("context_precision", "context_recall", "answer_relevance")
 # Of a cell as a whole, with no value of a single query.
-CELL_METRICS = ("queries", "failures", "token_reduction")
+CELL_METRICS = ("queries", "failures", "context_tokens_p95", "token_reduction")
 
 
 def measure_names(cutoffs: Sequence[int]) -> list[str]:
@@ -26,8 +27,16 @@ def metric_names(cutoffs: Sequence[int]) -> list[str]:
         *FACT_METRICS,
         "failures",
         "context_tokens",
+        "context_tokens_p95",
         "token_reduction",
     ]
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest of `values` that `share` of them are not above (nearest rank); 0 for none."""
+    if not values:
+        return 0.0
+    return sorted(values)[max(0, ceil(share * len(values)) - 1)]
 
 
 def cutoffs_of(names: Iterable[str]) -> list[int]:

@@ -1,6 +1,6 @@
 """Reports for people, in Markdown that reads well in a terminal and on a code host."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rankgate.errors import one_line
@@ -39,30 +39,94 @@ def cell_report(
 
 
 def grid_report(
-    cells: Mapping[str, Mapping[str, Any]], verdicts: Mapping[str, bool] | None = None
+    cells: Mapping[str, Mapping[str, Any]],
+    verdicts: Mapping[str, bool] | None = None,
+    costs: Mapping[str, Mapping[str, float]] | None = None,
 ) -> str:
-    """All cells side by side; with verdicts, whether each passes its gates.
+    """All cells side by side: quality, what it costs, and which systems no other one beats.
 
     Args:
         cells: `<repo>/<retriever>` → the cell's metrics.json.
+        verdicts: cell → whether it passes its gates.
+        costs: cell → its costs on this machine (`rankgate.timing.of_cell`).
     """
     deepest = max((max(cutoffs_of(metrics)) for metrics in cells.values()), default=5)
-    quality = [f"recall_at_{deepest}", "mrr", f"ndcg_at_{deepest}", "hit_rate", "faithfulness"]
-    cost = ["failures", f"judged_at_{deepest}", "context_tokens", "token_reduction"]
-    gates = {name: [_VERDICTS[verdicts.get(name)]] for name in cells} if verdicts else {}
-    # Two tables, for one would be wider than a terminal.
-    tables = [_cells_table(cells, ["queries", *quality], gates), _cells_table(cells, cost, {})]
-    return "\n\n".join(["# All cells", *tables]) + "\n"
+    ndcg = f"ndcg_at_{deepest}"
+    quality = ["queries", f"recall_at_{deepest}", "mrr", ndcg, "hit_rate", "faithfulness"]
+    gates = {"gates": {name: _VERDICTS[verdicts.get(name)] for name in cells}} if verdicts else {}
+    tokens = [ndcg, "context_tokens", "context_tokens_p95", "token_reduction"]
+    best = unbeaten(cells, ndcg)
+    marks = {name: "unbeaten" if name in best else "" for name in cells}
+    # Three tables, for one would be wider than a terminal.
+    parts = [
+        "# All cells",
+        _cells_table(cells, quality, gates),
+        "Unbeaten: no other system on this repo has as high an nDCG for as few tokens.",
+        _cells_table(cells, tokens, {"": marks}),
+        _cells_table(
+            cells, ["failures", f"judged_at_{deepest}"], _cost_columns(cells, costs or {})
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def unbeaten(cells: Mapping[str, Mapping[str, Any]], quality: str) -> set[str]:
+    """The Pareto front of each repo: the cells that none beats on quality and context tokens."""
+
+    def beats(one: str, other: str) -> bool:
+        a, b = cells[one], cells[other]
+        better = a[quality] >= b[quality] and a["context_tokens"] <= b["context_tokens"]
+        equal = a[quality] == b[quality] and a["context_tokens"] == b["context_tokens"]
+        return one.split("/")[0] == other.split("/")[0] and better and not equal
+
+    known = [
+        name
+        for name, metrics in cells.items()
+        if None not in (metrics.get(quality), metrics.get("context_tokens"))
+    ]
+    return {name for name in known if not any(beats(other, name) for other in known)}
+
+
+_SHORT = {
+    "context_tokens": "tokens",
+    "context_tokens_p95": "tokens p95",
+    "token_reduction": "reduction",
+}
+_COSTS = (
+    ("index s", "index_seconds", 1.0),
+    ("index MB", "index_bytes", 1e-6),
+    ("peak MB", "index_peak_bytes", 1e-6),
+    ("p50 ms", "p50_seconds", 1e3),
+    ("p95 ms", "p95_seconds", 1e3),
+)
+
+
+def _cost_columns(
+    cells: Iterable[str], costs: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, str]]:
+    """Title → cell → value of each cost that is known of any cell."""
+    return {
+        title: {
+            name: number(None if (cost := costs.get(name, {}).get(key)) is None else cost * scale)
+            for name in cells
+        }
+        for title, key, scale in _COSTS
+        if any(key in known for known in costs.values())
+    }
 
 
 def _cells_table(
     cells: Mapping[str, Mapping[str, Any]],
     columns: Sequence[str],
-    gates: Mapping[str, Sequence[str]],
+    more: Mapping[str, Mapping[str, str]],
 ) -> str:
-    head = ["cell", *map(_title, columns), *(["gates"] if gates else [])]
+    head = ["cell", *(_SHORT.get(column) or _title(column) for column in columns), *more]
     rows = [
-        [escape(name), *(number(metrics.get(c)) for c in columns), *gates.get(name, ())]
+        [
+            escape(name),
+            *(number(metrics.get(c)) for c in columns),
+            *(m[name] for m in more.values()),
+        ]
         for name, metrics in cells.items()
     ]
     return table(head, rows)

@@ -7,19 +7,22 @@ cells again when its own code changed, and leaves them alone when another retrie
 import ast
 import hashlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
-from rankgate.config import Component
+from rankgate.components import make, reason
+from rankgate.config import Component, RetrieverSettings
 from rankgate.errors import InputError, one_line
 
 
 def code_of(component: Component, where: str) -> dict[str, str]:
     """The modules that a component's class is written in → sha256 of their source.
 
-    Those are its own module and all that it imports, directly or not, from the same top-level
-    package. The source is read, not run, so an import by a computed name is not seen.
+    Those are its own module, those of components among its options, and all that these import,
+    directly or not, from the same top-level package. The source is read, not run, so an import
+    by a computed name is not seen.
 
     Args:
         where: the component's place in the config, which errors name.
@@ -27,12 +30,11 @@ def code_of(component: Component, where: str) -> dict[str, str]:
     Raises:
         InputError: the component's module cannot be found, or one of them is no Python.
     """
-    target = component.target.rpartition(".")[0]
-    package = target.partition(".")[0]
-    if _source(target) is None:
-        raise InputError(f"{where}._target_: cannot find the module {target}")
+    todo = [target.rpartition(".")[0] for target in _targets(component)]
+    for module in todo:
+        if _source(module) is None:
+            raise InputError(f"{where}._target_: cannot find the module {module}")
     found: dict[str, str] = {}
-    todo = [target]
     while todo:
         module = todo.pop()
         path = _source(module)
@@ -44,8 +46,23 @@ def code_of(component: Component, where: str) -> dict[str, str]:
             imported = list(_imports(module, path, source))
         except (SyntaxError, ValueError, RecursionError) as error:
             raise InputError(f"{where}._target_: {path} is no Python: {one_line(error)}") from None
+        package = module.partition(".")[0]
         todo += [name for name in imported if f"{name}.".startswith(f"{package}.")]
     return dict(sorted(found.items()))
+
+
+def _targets(component: Component) -> Iterator[str]:
+    """The classes that a component names: its own, and any `_target_` among its options."""
+    yield component.target
+    parts: list[Any] = [component.options]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Mapping):
+            if isinstance(part.get("_target_"), str):
+                yield part["_target_"]
+            parts += part.values()
+        elif isinstance(part, list | tuple):
+            parts += part
 
 
 def _source(module: str) -> Path | None:
@@ -81,3 +98,20 @@ def _imports(module: str, path: Path, source: bytes) -> Iterator[str]:
                 continue
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def prepare(settings: RetrieverSettings, resources: Path) -> None:
+    """Let a retriever that needs more than a corpus, such as a model, make it in a folder.
+
+    Raises:
+        InputError: the retriever's settings are wrong, or it fails.
+    """
+    where = f"retriever.{settings.name}"
+    retriever = make(settings.component, where)
+    if hasattr(retriever, "prepare"):
+        try:
+            retriever.prepare(resources)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"{where}: preparing failed: {reason(error)}") from None

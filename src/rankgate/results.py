@@ -9,6 +9,7 @@ from rankgate.files import read_json, read_text, write_json, write_text
 from rankgate.metrics import is_metrics
 from rankgate.reports import cell_report, grid_report
 from rankgate.scoring import Scored, known, record
+from rankgate.timing import of_cell
 from rankgate.trec import format_run
 
 
@@ -68,10 +69,11 @@ def _read_verdict(path: Path) -> dict[str, Any] | None:
 
 
 def show_grid(results: Path, verdicts: Path) -> str:
-    """All cells side by side, with whether each passes its gates."""
+    """All cells side by side, with whether each passes its gates and what it cost here."""
     cells = read_cells(results, verdicts)
     passed = {name: cell["verdict"]["passed"] for name, cell in cells.items() if cell["verdict"]}
-    return grid_report({name: cell["metrics"] for name, cell in cells.items()}, passed)
+    costs = {name: of_cell(name) for name in cells}
+    return grid_report({name: cell["metrics"] for name, cell in cells.items()}, passed, costs)
 
 
 def show_cell(name: str, results: Path, verdicts: Path) -> str:

@@ -39,14 +39,25 @@ def read_questions(path: Path) -> list[Question]:
     return [Question(**value) for _, value in read_json_lines(path)]
 
 
-def build_index(settings: RetrieverSettings, corpus: Path, index: Path) -> None:
+def _made(settings: RetrieverSettings, resources: Path) -> Any:
+    """The retriever, with what `prepare` made for it."""
+    retriever = make(settings.component, f"retriever.{settings.name}")
+    if hasattr(retriever, "use"):
+        retriever.use(resources)
+    return retriever
+
+
+def build_index(settings: RetrieverSettings, corpus: Path, resources: Path, index: Path) -> None:
     """Let a retriever build its index of a corpus: `index`/files, and system.json beside it.
+
+    Args:
+        resources: what `prepare` made; only read.
 
     Raises:
         InputError: the retriever's settings are wrong, or it fails.
     """
     where = f"retriever.{settings.name}"
-    retriever = make(settings.component, where)
+    retriever = _made(settings, resources)
     with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
         private = _copy(corpus, Path(folder, "corpus"))
         built = Path(folder, "index")
@@ -70,6 +81,7 @@ def build_index(settings: RetrieverSettings, corpus: Path, index: Path) -> None:
 def ask_all(
     settings: RetrieverSettings,
     corpus: Path,
+    resources: Path,
     index: Path,
     questions: Sequence[Question],
     k: int,
@@ -83,7 +95,8 @@ def ask_all(
         InputError: the retriever cannot be opened at all.
     """
     modules = frozenset(Corpus(corpus).paths)
-    with _Worker(settings, corpus, index) as worker:
+    count_tokens("loads the tables")  # before the fork and the clock, for most retrievers count
+    with _Worker(settings, corpus, resources, index) as worker:
         for question in questions:
             started = time.perf_counter()
             reply = worker.ask(question.question, k)
@@ -123,9 +136,12 @@ def _answer(query: str, reply: _Reply, modules: frozenset[str], k: int) -> Answe
 class _Worker:
     """A process with an opened retriever; killed, with all it started, and replaced when bad."""
 
-    def __init__(self, settings: RetrieverSettings, corpus: Path, index: Path) -> None:
+    def __init__(
+        self, settings: RetrieverSettings, corpus: Path, resources: Path, index: Path
+    ) -> None:
         self._settings = settings
         self._corpus = corpus
+        self._resources = resources
         self._index = index
         # Forked where that is possible: a spawned process imports everything again.
         methods = multiprocessing.get_all_start_methods()
@@ -170,7 +186,8 @@ class _Worker:
             (private / "index").mkdir()
         self._pipe, theirs = self._context.Pipe()
         self._process = self._context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(self._settings, private, self._pipe, theirs)
+            target=_serve,
+            args=(self._settings, self._resources, private, self._pipe, theirs),
         )
         self._process.start()
         theirs.close()
@@ -223,13 +240,17 @@ def _copy(folder: Path, target: Path) -> Path:
 
 
 def _serve(
-    settings: RetrieverSettings, private: Path, parent: Connection, pipe: Connection
+    settings: RetrieverSettings,
+    resources: Path,
+    private: Path,
+    parent: Connection,
+    pipe: Connection,
 ) -> None:
     """The process: open the retriever, say so, answer until the pipe closes."""
     parent.close()  # a forked process has it too, and would never see the pipe close
     os.setpgid(0, 0)
     try:
-        retriever = make(settings.component, f"retriever.{settings.name}")
+        retriever = _made(settings, resources)
         corpus = Corpus(private / "corpus")
         retriever.open(corpus, private / "index")
         pipe.send(_Reply())

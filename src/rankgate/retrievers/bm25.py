@@ -7,7 +7,7 @@ model, no network, no state: the same corpus and question give the same answer o
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from rankgate.errors import InputError
 from rankgate.files import read_json, write_json
 from rankgate.retrievers.chunks import cut
 from rankgate.retrievers.code_text import question_terms, terms, word_terms
-from rankgate.tokens import count_tokens
+from rankgate.retrievers.context import MOST_PIECES, Piece, pack, text_lines
 
 _MODULES, _CHUNKS = "modules.json", "chunks.npy"
 # Besides its best chunk, so many of a module's next ones count.
@@ -31,10 +31,6 @@ _NEXT_CHUNKS = 3
 _RARE_SHARE, _RARE_BOOST = 0.02, 1.2
 # Processors differ in the last bits of a float; what is equal up to here is a tie.
 _DECIMALS = 6
-# Fewer tokens are not worth the line that says where a chunk is from.
-_LEAST_TOKENS = 20
-# Text of more characters a token than this is not code to read, and slow to count.
-_MANY_CHARACTERS = 16
 # A line can be the whole of a minified file.
 _MAX_HIT_CHARACTERS = 20_000
 
@@ -90,7 +86,7 @@ class BM25:
         documents: list[array[int]] = []
         chunks: list[tuple[int, int, int]] = []
         for number, path in enumerate(corpus.paths):
-            lines = _lines(corpus.text(path))
+            lines = text_lines(corpus.text(path))
             path_terms = terms(path.rpartition(".")[0] or path)
             for chunk in cut(lines, self.chunk_lines, self.chunk_overlap):
                 text = "\n".join(lines[chunk.first - 1 : chunk.last])
@@ -124,7 +120,7 @@ class BM25:
         self._terms: Mapping[str, int] = bm25.vocab_dict
         self._columns: Mapping[str, Any] = bm25.scores
         # Questions come back to the same modules.
-        self._lines = lru_cache(maxsize=256)(lambda path: _lines(corpus.text(path)))
+        self._lines = lru_cache(maxsize=256)(lambda path: text_lines(corpus.text(path)))
 
     def ask(self, question: str, k: int) -> Retrieved:
         """The best chunk of each of the `k` best modules; the context has their best chunks."""
@@ -135,7 +131,15 @@ class BM25:
             (chunk for _, chunks in ranking for chunk in chunks),
             key=lambda chunk: -chunk_scores[chunk],
         )
-        return Retrieved(hits, self._context(context))
+        return Retrieved(hits, pack(map(self._piece, context), self.context_tokens))
+
+    def pieces(self, question: str, modules: Collection[str]) -> list[Hit]:
+        """The best chunks of some modules, best first, for a context."""
+        scores = self._score(question_terms(question, self.related_weight))
+        numbers = [number for number, path in enumerate(self._modules) if path in modules]
+        found = np.flatnonzero((scores > 0) & np.isin(self._owner, numbers))
+        best = found[np.argsort(-scores[found], kind="stable")][:MOST_PIECES]
+        return [self._hit(chunk, float(scores[chunk])) for chunk in best]
 
     def _score(self, wanted: Sequence[Mapping[str, float]]) -> Scores:
         """The score of each chunk: the sum over the words asked for, each by its best term.
@@ -174,59 +178,14 @@ class BM25:
         return [(float(scores[i]), found[starts[i] : starts[i] + sizes[i]].tolist()) for i in order]
 
     def _hit(self, chunk: int, score: float) -> Hit:
-        path, first, last = self._place(chunk)
-        text = "\n".join(self._lines(path)[first - 1 : last])
-        return Hit(path, score, first, last, text[:_MAX_HIT_CHARACTERS])
+        piece = self._piece(chunk)
+        text = "\n".join(piece.lines)[:_MAX_HIT_CHARACTERS]
+        return Hit(piece.module, score, piece.first, int(self._last[chunk]), text)
 
-    def _place(self, chunk: int) -> tuple[str, int, int]:
-        """Module, first and last line of a chunk."""
+    def _piece(self, chunk: int) -> Piece:
         path = self._modules[self._owner[chunk]]
-        return path, int(self._first[chunk]), int(self._last[chunk])
-
-    def _context(self, chunks: Sequence[int]) -> str:
-        """The chunks in their order, each under its place, until the tokens are used up.
-
-        No line stands there twice; the chunk that does not fit gives its first lines.
-        """
-        pieces: list[str] = []
-        left = self.context_tokens
-        shown: dict[str, set[int]] = {}
-        for chunk in chunks:
-            if left < _LEAST_TOKENS:
-                break
-            path, first, last = self._place(chunk)
-            seen = shown.setdefault(path, set())
-            # Chunks overlap at their ends only, so what is new is in one piece.
-            new = [number for number in range(first, last + 1) if number not in seen]
-            count, piece, tokens = self._fitting(path, new, left)
-            left -= tokens
-            pieces.append(piece)
-            seen.update(new[:count])
-        return "".join(pieces)
-
-    def _fitting(self, path: str, numbers: Sequence[int], most: int) -> tuple[int, str, int]:
-        """The first of a module's lines that fit in `most` tokens: how many, as text, tokens."""
-        lines = self._lines(path)
-        for count in _halving(len(numbers)):
-            part = numbers[:count]
-            head = f"{path}:{part[0]}-{part[-1]}\n"
-            piece = head + "".join(f"{lines[number - 1]}\n" for number in part) + "\n"
-            if len(piece) > most * _MANY_CHARACTERS:
-                continue
-            if (tokens := count_tokens(piece)) <= most:
-                return count, piece, tokens
-        return 0, "", 0
-
-
-def _halving(count: int) -> Iterator[int]:
-    """count, count / 2, … 1."""
-    while count:
-        yield count
-        count //= 2
-
-
-def _lines(text: str) -> list[str]:
-    return text.removesuffix("\n").split("\n")
+        first, last = int(self._first[chunk]), int(self._last[chunk])
+        return Piece(path, first, self._lines(path)[first - 1 : last])
 
 
 def _number(name: str, value: float, most: float = math.inf) -> float:

@@ -37,7 +37,7 @@ def terms(text: str) -> list[str]:
 
     A compound identifier gives its parts and then itself, written as one word; stop words stay.
     """
-    return [term for word in _words(text) for term in word_terms(word)]
+    return [term for word in words_of(text) for term in word_terms(word)]
 
 
 def question_terms(question: str, related_weight: float) -> list[dict[str, float]]:
@@ -51,7 +51,7 @@ def question_terms(question: str, related_weight: float) -> list[dict[str, float
     Args:
         related_weight: from 0 (related words do not count) to 1.
     """
-    words = _words(question)
+    words = words_of(question)
     votes = [word.lower() not in STOP_WORDS for word in words]
     if not any(votes):
         votes = [True] * len(words)
@@ -63,7 +63,7 @@ def question_terms(question: str, related_weight: float) -> list[dict[str, float
         return [{term: weight} for term, weight in wanted.items()]
     for i, (left, right) in enumerate(pairwise(words)):
         if min(len(left), len(right)) > 1 and (votes[i] or votes[i + 1]):
-            wanted.setdefault(_stem("".join(_parts(left) + _parts(right))), related_weight)
+            wanted.setdefault(_stem("".join(parts_of(left) + parts_of(right))), related_weight)
     related = _related()
     return [
         {term: weight}
@@ -72,7 +72,8 @@ def question_terms(question: str, related_weight: float) -> list[dict[str, float
     ]
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words and identifiers of a text, in order."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return [word for word in _WORD.findall(text) if len(word) <= MAX_WORD and word.strip("_")]
@@ -84,7 +85,7 @@ def word_terms(word: str) -> tuple[str, ...]:
 
     Single letters are no terms; of unspaced scripts, pairs of neighbouring characters are.
     """
-    parts = _parts(word)
+    parts = parts_of(word)
     found = [_stem(part) for part in parts if len(part) > 1 or not part.isascii() or part.isdigit()]
     if len(parts) > 1:
         found.append(_stem("".join(parts)))
@@ -93,7 +94,7 @@ def word_terms(word: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _parts(word: str) -> list[str]:
+def parts_of(word: str) -> list[str]:
     return [part.lower() for part in _PART.findall(word)]
 
 

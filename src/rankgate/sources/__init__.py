@@ -39,4 +39,5 @@ def candidates(source: LocalSource | PypiSource, where: str) -> Iterable[Candida
 
 def described(source: LocalSource | PypiSource) -> dict[str, str]:
     """A source for the corpus' manifest."""
-    return {"type": "pypi" if isinstance(source, PypiSource) else "local", **asdict(source)}
+    kind = "pypi" if isinstance(source, PypiSource) else "local"
+    return {"type": kind, **{key: value for key, value in asdict(source).items() if value}}

