@@ -18,10 +18,11 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The sample project with bm25, reproduced and committed; tests work on copies of it."""
     project = checkout(tmp_path_factory.mktemp("sample") / "project")
-    project.run("rankgate", "params", "repo=[sample_project]")
-    project.replace(
-        "conf/config.yaml", "repo: [sample_project, requests]", "repo: [sample_project]"
-    )
+    for group, chosen in (("repo", "sample_project"), ("retriever", "bm25")):
+        lines = project.read("conf/config.yaml").splitlines()
+        (line,) = [line for line in lines if line.startswith(f"  - {group}: [")]
+        project.replace("conf/config.yaml", line, f"  - {group}: [{chosen}]")
+    project.run("rankgate", "params")
     project.run("rm", "-r", "results", "verdicts")
     project.run("dvc", "repro")
     project.commit("sample")
