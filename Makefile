@@ -34,6 +34,7 @@ test: $(VENV)/dev.done ## lint, types, all tests, the pipeline from a clean clon
 	ruff format --check .
 	mypy
 	rankgate params --check
+	rankgate fetch
 	pytest
 
 .PHONY: mutation

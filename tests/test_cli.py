@@ -795,3 +795,35 @@ def test_a_stage_outside_of_a_project_says_so_in_a_line(stage: str, tmp_path: Pa
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("error: ")
     assert "no such file" in done.stderr
+
+
+# --- conform --------------------------------------------------------------------------------------
+
+
+def test_conform_passes_a_retriever_that_keeps_the_promises(run: Callable[..., Done]) -> None:
+    done = run("conform", "rankgate.retrievers.bm25:BM25", "k1=0.9")
+    assert done.status == 0
+    assert {line.split()[0] for line in done.out.splitlines()} == {"pass"}
+
+
+def test_conform_names_the_promise_that_is_not_kept(
+    run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_retriever.py").write_text(
+        "from rankgate.answers import Hit, Retrieved\n"
+        "class Stranger:\n"
+        "    version = '1'\n"
+        "    def build(self, corpus, index): pass\n"
+        "    def open(self, corpus, index): pass\n"
+        "    def ask(self, question, k): return Retrieved((Hit('no/such.py', 1.0),), '')\n"
+    )
+    done = run("conform", "own_retriever:Stranger")
+    assert done.status == 1
+    assert any(line.startswith("FAIL  hits within the corpus") for line in done.out.splitlines())
+
+
+def test_conform_refuses_an_argument_that_the_class_does_not_take(run: Callable[..., Done]) -> None:
+    done = run("conform", "rankgate.retrievers.bm25:BM25", "k2=1")
+    assert done.status == 2
+    assert "retriever.k2: unknown key" in done.err

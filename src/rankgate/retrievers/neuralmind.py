@@ -1,4 +1,4 @@
-"""NeuralMind, the real product: https://pypi.org/project/neuralmind on graphifyy's graph.
+"""NeuralMind, the real product: the package `neuralmind` on the graph of `graphifyy`.
 
 Its own graph, index, ranking and compressed context; nothing of it is changed or re-ranked. It
 runs in processes of its own, on private copies, with its own switches against network, threads
