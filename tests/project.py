@@ -10,6 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def hear_ctrl_c() -> None:
+    """For a new process: a shell starts background jobs, such as CI's may be, with it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Project:
     """A git checkout with the project's files; commands run in it as in a fresh shell."""
 
@@ -57,6 +62,7 @@ class Project:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=hear_ctrl_c,
         )
         assert process.stdout is not None
         for printed in process.stdout:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from project import ROOT
+from project import ROOT, hear_ctrl_c
 
 from rankgate import cli
 from rankgate.answers import Answer, Hit, write_answers
@@ -712,6 +712,7 @@ def test_ctrl_c_ends_with_130_and_one_word(folder: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_ctrl_c,
     )
     with Path("slow.json").open("w"):  # waits until the command reads
         process.send_signal(signal.SIGINT)
