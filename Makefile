@@ -25,8 +25,10 @@ params: setup ## write params.yaml as conf/ composes it
 # Without network the repos that cannot be fetched are named and left out.
 .PHONY: repro
 repro: setup ## set up, then run the pipeline: every repo and retriever of params.yaml
-	@targets=$$(rankgate fetch --targets) && dvc repro --keep-going $$targets
-	@rankgate report
+	@mkdir -p work
+	@targets=$$(rankgate fetch --targets 2> work/left-out.txt) || { cat work/left-out.txt >&2; exit 2; }; \
+	dvc repro --keep-going $$targets; status=$$?; \
+	rankgate report; cat work/left-out.txt >&2; exit $$status
 
 .PHONY: test
 test: $(VENV)/dev.done ## lint, types, all tests, the pipeline from a clean clone
