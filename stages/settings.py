@@ -7,10 +7,12 @@ nothing.
 import os
 
 from rankgate.composing import stale_keys
+from rankgate.config import load_settings
 from rankgate.stage import run, warn
 
 
 def main() -> None:
+    load_settings()  # what no other stage asks for is checked here
     if "DVC_EXP_BASELINE_REV" in os.environ:  # composed just now, with the user's overrides
         return
     if keys := stale_keys():

@@ -498,7 +498,7 @@ def test_fetch_names_what_cannot_be_reached(run: Callable[..., Done]) -> None:
 def test_fetch_prints_the_targets_that_can_run(run: Callable[..., Done]) -> None:
     run("params", "repo=[sample_project,requests]", "retriever=[bm25]")
     done = run("fetch", "--targets")
-    assert (done.status, done.out) == (0, "gate@sample_project-bm25\n")
+    assert (done.status, done.out) == (0, "settings\ngate@sample_project-bm25\n")
 
 
 def test_fetch_ends_with_2_on_a_source_that_is_wrong(

@@ -251,5 +251,19 @@ def test_after_an_interruption_repro_ends_with_the_same_bytes(
     assert project.results() == before
 
 
+def test_a_stage_runs_the_code_of_its_own_checkout(project: Project) -> None:
+    del project.environment["PYTHONPATH"]  # which leaves the environment's: another checkout
+    project.write(
+        "src/rankgate/gates.py", project.read("src/rankgate/gates.py") + "\nraise OSError('mine')\n"
+    )
+    printed = project.run("python", "stages/gate.py", "sample_project", "bm25", status=1)
+    assert "mine" in printed
+
+
+def test_an_unknown_key_of_the_settings_is_an_error(project: Project) -> None:
+    project.write("params.yaml", project.read("params.yaml") + "cuttoffs: [1]\n")
+    assert "error: cuttoffs: unknown key" in project.run("dvc", "repro", status=255)
+
+
 def test_params_yaml_is_what_conf_composes() -> None:
     assert "is not what" not in Project(ROOT).run("rankgate", "params", "--check")

@@ -1,4 +1,4 @@
-"""Query files: what loads, what is refused and where the message points (DESIGN 5)."""
+"""Query files: what loads, what is refused and where the message points."""
 
 import hashlib
 import json

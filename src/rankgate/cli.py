@@ -216,6 +216,7 @@ def fetch(arguments: argparse.Namespace) -> int:
     }
     complete = all(len(there[group]) == len(wanted[group]) for group in wanted)
     if arguments.targets and not complete:
+        print("settings")
         for repo in there["repo"]:
             for retriever in there["retriever"]:
                 print(f"gate@{repo}-{retriever}")

@@ -76,7 +76,7 @@ def load_queries(
     ungraded: Ungraded = "zero",
     relevant_grade: int = 1,
 ) -> QuerySet:
-    """Read and check a query file (DESIGN 5).
+    """Read and check a query file; docs/query-files.md has the format.
 
     Args:
         modules: the corpus' module paths, when the grades are to be checked against a corpus.
