@@ -12,13 +12,13 @@ NAMES = {"metrics", "queries"}
 # What a retriever is made of, with what that imports, reaches its cells by the stage resources;
 # settings writes nothing.
 ELSEWHERE = {
-    "resources": {"answers", "corpus", "tokens"},
+    "resources": {"answers", "corpus", "retrievers", "tokens"},  # all of src/rankgate
     "index": {"retrievers"},
     "retrieve": {"retrievers"},
     "settings": {"files"},
 }
 # Packages of which a stage reads the code, or imports only what the settings ask for.
-READ = {"resources": {"retrievers"}, "fixture": {"sources"}}
+READ = {"fixture": {"sources"}}
 RUN = """
 import runpy, sys
 try:
