@@ -546,7 +546,7 @@ def test_the_help_of_a_verb_has_examples_that_it_accepts(
     for words in examples:
         assert words[:2] == ["rankgate", verb]
         command = words[1 : words.index(">") if ">" in words else None]
-        assert isinstance(cli._parser().parse_args(command), argparse.Namespace)
+        assert isinstance(cli.parser().parse_args(command), argparse.Namespace)
 
 
 def test_the_version_is_shown(run: Callable[..., Done]) -> None:

@@ -1,0 +1,7 @@
+"""`python -m rankgate.cli`."""
+
+import sys
+
+from rankgate.cli import main
+
+sys.exit(main())
