@@ -48,6 +48,11 @@ bench: $(VENV)/dev.done ## time it against its peers, as ratios
 	python benchmarks/scoring.py
 	python benchmarks/retrieval.py
 
+# Retrievers that download models, and repositories from npm: not part of `make repro`.
+.PHONY: suite
+suite: extras ## run the leaderboard: all repositories × all embedded systems
+	python benchmarks/leaderboard.py
+
 .PHONY: table
 table: setup ## write the README's table of systems from the results
 	python benchmarks/systems_table.py

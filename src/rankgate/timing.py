@@ -37,16 +37,17 @@ def of_queries(seconds: Mapping[str, float]) -> dict[str, object]:
     }
 
 
-def of_cell(name: str) -> dict[str, float]:
+def of_cell(name: str, project: Path = Path()) -> dict[str, float]:
     """A cell's costs that are known on this machine; empty when it did not run here.
 
     Args:
         name: `<repo>/<retriever>`.
+        project: the folder in which it ran.
     """
     repo, _, retriever = name.partition("/")
     costs: dict[str, float] = {}
     for stage in ("index", "retrieve"):
-        path = layout.timings(repo, retriever, stage)
+        path = project / layout.timings(repo, retriever, stage)
         if path.is_file():
             costs |= {k: v for k, v in read_json(path).items() if isinstance(v, int | float)}
     return costs
