@@ -200,7 +200,7 @@ def test_the_projects_own_settings_are_sound() -> None:
         ("judge", "n15", "judge: expected keys and values, got 'n15'"),
         ("gate/floors", {}, "gate.floors: is empty; a gate needs at least one floor"),
         ("gate/floors/mrr", None, "gate.floors: is empty; a gate needs at least one floor"),
-        ("gate/typo", 1, "gate.typo: unknown key (known: floors, repos, retrievers)"),
+        ("gate/typo", 1, "gate.typo: unknown key (known: compare, floors, repos, retrievers)"),
         ("gate/floors/mrr/minimum", 1, "gate.floors.mrr.minimum: unknown key "
                                        "(known: above, max, measure, min)"),
         ("gate/floors/mrr/measure", MISSING, "gate.floors.mrr.measure: is missing"),

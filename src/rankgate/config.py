@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 from rankgate.errors import InputError, one_line
 from rankgate.files import read_text
-from rankgate.metrics import CELL_METRICS, metric_names
+from rankgate.metrics import CELL_METRICS, cutoffs_of, metric_names
 from rankgate.queries import UNGRADED, Ungraded, module_path_problem
 
 PARAMS = Path("params.yaml")
@@ -99,10 +99,38 @@ class Floor:
     value: float
 
 
+FAIL_ON = ("regression", "severe", "never")
+
+
+@dataclass(frozen=True)
+class CompareSettings:
+    """When a difference between two results is a regression.
+
+    Attributes:
+        measures: those that are tested.
+        confidence: of the intervals; 1 − confidence is the error rate of all tests together.
+        tolerance: how far below zero the whole interval must lie; from 0 up.
+        drop_measure, drop: a query whose `drop_measure` falls by `drop` or more is severe alone;
+            above 1: none is.
+        resamples: of the bootstrap and of the randomisation test.
+        fail_on: what fails a comparison: a `regression` or a severe query, a `severe` query
+            alone, or `never` anything.
+    """
+
+    measures: tuple[str, ...] = ("recall_at_5", "mrr", "ndcg_at_5", "fact_recall")
+    confidence: float = 0.95
+    tolerance: float = 0.0
+    drop_measure: str = "ndcg_at_5"
+    drop: float = 0.5
+    resamples: int = 10_000
+    fail_on: str = "regression"
+
+
 @dataclass(frozen=True)
 class GateSettings:
     """The floors of every cell by name, and what some have instead; None: no floor."""
 
+    compare: CompareSettings
     floors: Mapping[str, Floor | None]
     repos: Mapping[str, Mapping[str, Floor | None]]
     retrievers: Mapping[str, Mapping[str, Floor | None]]
@@ -417,8 +445,38 @@ def _gate(part: Section, metrics: Sequence[str]) -> GateSettings:
         {str(name): _floors(group.section(name), metrics) for name in group.values}
         for group in (part.section("repos"), part.section("retrievers"))
     )
+    compare = _compare(part.section("compare"), metrics)
     part.finish()
-    return GateSettings(floors, repos, retrievers)
+    return GateSettings(compare, floors, repos, retrievers)
+
+
+def _compare(part: Section, metrics: Sequence[str]) -> CompareSettings:
+    """The default measures are those of the deepest cutoff."""
+    deepest = max(cutoffs_of(metrics), default=5)
+    usual = (f"recall_at_{deepest}", "mrr", f"ndcg_at_{deepest}", "fact_recall")
+    of_query = [name for name in metrics if name not in CELL_METRICS]
+    measures = part.texts("measures", usual)
+    drop_measure = part.text("drop_measure", f"ndcg_at_{deepest}")
+    for key, names in (("measures", measures), ("drop_measure", (drop_measure,))):
+        for name in names:
+            if name not in of_query:
+                part.problem(key, f"{_shown(name)} is not one of {', '.join(of_query)}")
+    settings = CompareSettings(
+        measures=tuple(dict.fromkeys(measures)),
+        confidence=part.number("confidence", 0.95),
+        tolerance=part.number("tolerance", 0.0),
+        drop_measure=drop_measure,
+        drop=part.number("drop", 0.5),
+        resamples=part.integer("resamples", 10_000, at_least=1000),
+        fail_on=part.choice("fail_on", "regression", FAIL_ON),
+    )
+    if not 0.5 <= settings.confidence <= 0.999:
+        part.problem("confidence", f"expected 0.5..0.999, got {settings.confidence:g}")
+    for key, value in (("tolerance", settings.tolerance), ("drop", settings.drop)):
+        if value < 0:
+            part.problem(key, f"expected 0 or more, got {value:g}")
+    part.finish()
+    return settings
 
 
 def _floors(part: Section, metrics: Sequence[str]) -> dict[str, Floor | None]:

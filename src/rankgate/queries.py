@@ -1,6 +1,7 @@
 """Query files: questions with their ground truth, parsed once and checked whole."""
 
 import hashlib
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,18 @@ class Query:
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     provenance: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def grades_digest(self) -> str:
+        """Equal for an equal question with equal grades, in whatever order they stand.
+
+        Grade 0 is left out: it counts as no grade does, but for `ungraded: skip`.
+        """
+        return _digest(self.question, sorted((m, g) for m, g in self.grades.items() if g))
+
+    def facts_digest(self) -> str:
+        """Equal for an equal question with equal facts and aliases."""
+        aliases = {fact: self.aliases.get(fact, ()) for fact in self.facts}
+        return _digest(self.question, list(aliases.items()))
 
 
 @dataclass(frozen=True)
@@ -114,6 +127,10 @@ def module_path_problem(path: str) -> str | None:
     if not path or str(PurePosixPath(path)) != path or path == "." or not path.isprintable():
         return "is no plain relative path such as auth/handlers.py"
     return None
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 class _Reader:

@@ -215,6 +215,7 @@ def record(one: Scored) -> dict[str, Any]:
         "id": one.query.id,
         "question": one.query.question,
         "shape": one.query.shape,
+        "ground_truth": {"grades": one.query.grades_digest(), "facts": one.query.facts_digest()},
         "diagnosis": one.diagnosis,
         "failure": one.answer.failure,
         "measures": {
