@@ -21,7 +21,7 @@ class Tested:
     """One measure of one cell.
 
     Attributes:
-        p: adjusted by Holm's method over all tests of the comparison.
+        p: adjusted by Holm's method over all measures of the comparison that moved.
         detectable: the smallest true difference found with a power of 80 % at the level of
             Holm's first step; None where no query differs.
         verdict: `regression`, `improvement` or nothing.
@@ -32,6 +32,11 @@ class Tested:
     p: float
     detectable: float | None
     verdict: str
+
+    @property
+    def moved(self) -> bool:
+        """Whether any query has another value."""
+        return self.difference.wins + self.difference.losses > 0
 
 
 @dataclass(frozen=True)
@@ -308,21 +313,27 @@ def _severe(before: Answered, after: Answered, rules: CompareSettings) -> str:
 
 
 def _decide(cells: Sequence[CellComparison], rules: CompareSettings) -> list[CellComparison]:
-    """Holm's adjustment over all tests of all cells, and each test's verdict."""
-    tests = [one for cell in cells for one in cell.tested]
-    adjusted = iter(holm([one.p for one in tests]))
+    """Holm's adjustment over all tests of all cells, and each test's verdict.
+
+    A measure that moved on no query can never be rejected, so it is no test that others would
+    have to be adjusted for: R. E. Tarone, "A Modified Bonferroni Method for Discrete Data",
+    Biometrics 46 (1990).
+    """
+    tests = [one for cell in cells for one in cell.tested if one.moved]
+    adjusted = iter(holm([one.difference.p for one in tests]))
     alpha = 1 - rules.confidence
     decided = []
     for cell in cells:
         tested = []
         for one in cell.tested:
-            p, d = next(adjusted), one.difference
+            d = one.difference
+            p = next(adjusted) if one.moved else 1.0
             verdict = ""
             if p <= alpha and d.high < -rules.tolerance:
                 verdict = "regression"
             elif p <= alpha and d.low > rules.tolerance:
                 verdict = "improvement"
-            detectable = d.detectable(alpha / len(tests))
+            detectable = d.detectable(alpha / max(len(tests), 1))
             tested.append(replace(one, p=p, detectable=detectable, verdict=verdict))
         decided.append(replace(cell, tested=tuple(tested)))
     return decided

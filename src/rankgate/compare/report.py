@@ -23,7 +23,7 @@ def comparison_report(
         confidence: of the intervals.
     """
     tests = [(cell, one) for cell in cells for one in cell.tested]
-    moved = [(cell, one) for cell, one in tests if one.verdict or one.difference.mean]
+    moved = [(cell, one) for cell, one in tests if one.moved]
     head = [f"**{verdict_line(cells)}**", _what(cells, before, after)]
     if moved:
         moved.sort(key=lambda pair: (_ORDER[pair[1].verdict], pair[1].p, pair[1].difference.mean))
@@ -195,6 +195,6 @@ def _explanation(tests: Sequence[tuple[CellComparison, Tested]], confidence: flo
             f"{values[0]:.3f} to {values[-1]:.3f} or more."
         )
     return (
-        f"{len(tests)} tests: paired randomisation, adjusted by Holm; BCa bootstrap intervals of "
+        f"{len(tests)} tests: paired randomisation, adjusted by Holm for those that moved; BCa bootstrap intervals of "
         f"{confidence:.0%}.{power}"
     )
