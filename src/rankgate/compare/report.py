@@ -195,6 +195,6 @@ def _explanation(tests: Sequence[tuple[CellComparison, Tested]], confidence: flo
             f"{values[0]:.3f} to {values[-1]:.3f} or more."
         )
     return (
-        f"{len(tests)} tests: paired randomisation, adjusted by Holm for those that moved; BCa bootstrap intervals of "
-        f"{confidence:.0%}.{power}"
+        f"{len(tests)} tests: paired randomisation, adjusted by Holm for those that moved; BCa "
+        f"bootstrap intervals of {confidence:.0%}.{power}"
     )
