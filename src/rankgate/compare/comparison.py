@@ -270,7 +270,8 @@ def _moved(
     """What changed for a query; None when no measure and no fact did, whatever the order."""
     changes = {name: after.values[name] - before.values[name] for name in measures}
     gained, lost = _facts(before, after), _facts(after, before)
-    if not (any(changes.values()) or gained or lost):
+    severe = _severe(before, after, rules)
+    if not (any(changes.values()) or gained or lost or severe):
         return None
     measure = max(changes, key=lambda name: abs(changes[name]), default="")
     return Moved(
@@ -278,7 +279,7 @@ def _moved(
         after=after,
         measure=measure,
         change=changes.get(measure, 0.0),
-        severe=_severe(before, after, rules),
+        severe=severe,
         entered=tuple(module for module in after.ranking if module not in before.ranking),
         left=tuple(module for module in before.ranking if module not in after.ranking),
         gained=gained,

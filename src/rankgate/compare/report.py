@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from rankgate import markdown
 from rankgate.compare.cells import Answered
 from rankgate.compare.comparison import CellComparison, Moved, Tested
-from rankgate.markdown import code, escape, number, table
+from rankgate.markdown import code, number, table
 
 MAX_BYTES = 60_000  # GitHub takes 65,536 characters in a comment
 _ROWS = 40
@@ -64,6 +65,11 @@ def verdict_line(cells: Sequence[CellComparison]) -> str:
     if any(cell.moved for cell in compared):
         return "No regression: what moved is within noise"
     return "No change"
+
+
+def escape(text: str) -> str:
+    """As in any report, and a code host notifies nobody of whom a question names."""
+    return markdown.escape(text).replace("@", "@<!-- -->")
 
 
 def _plural(count: int, one: str, many: str = "") -> str:
