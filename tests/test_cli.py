@@ -29,7 +29,18 @@ from rankgate.results import write_results
 from rankgate.scoring import metrics, score
 from rankgate.sources.local import local_files
 
-VERBS = ("check", "score", "judge", "report", "compare", "params", "fetch", "conform", "completion")
+VERBS = (
+    "check",
+    "score",
+    "judge",
+    "report",
+    "compare",
+    "ratchet",
+    "params",
+    "fetch",
+    "conform",
+    "completion",
+)
 QUERIES = [
     {
         "id": "login",

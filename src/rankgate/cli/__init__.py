@@ -20,6 +20,7 @@ VERBS = (
     "judge",
     "report",
     "compare",
+    "ratchet",
     "params",
     "fetch",
     "conform",
