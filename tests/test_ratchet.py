@@ -38,16 +38,16 @@ def constant(name: str, value: float) -> Cell:
 
 
 def test_floor_goes_to_what_the_worst_cell_supports(gate: Path) -> None:
-    cells = {name: constant(name, value) for name, value in (("r/a", 0.815), ("r/b", 0.777))}
+    cells = {name: constant(name, value) for name, value in (("r/a", 0.815), ("r/b", 0.779))}
     (one,) = raises(load_gate(gate, [1, 5]), cells, 0.95)
     assert (one.path, one.new, one.cell) == (("floors", "recall"), 0.77, "r/b")
 
 
 def test_floors_of_a_repo_or_retriever_are_raised_where_they_stand(gate: Path) -> None:
-    cells = {"r/weak": constant("r/weak", 0.3), "s/a": constant("s/a", 0.9)}
+    cells = {"r/weak": constant("r/weak", 0.29), "s/a": constant("s/a", 0.9)}
     found = {one.path: one.new for one in raises(load_gate(gate, [1, 5]), cells, 0.95)}
     assert found == {
-        ("retrievers", "weak", "recall"): 0.3,
+        ("retrievers", "weak", "recall"): 0.29,
         ("floors", "recall"): 0.9,
         ("floors", "shapes"): 0.9,
     }

@@ -54,10 +54,10 @@ def raises(gate: GateSettings, cells: Mapping[str, Cell], confidence: float) -> 
     found = []
     for path, (floor, supported, name) in bounds.items():
         if floor.bound == "min":
-            new = math.floor(supported * _STEP) / _STEP
+            new = math.floor(round(supported * _STEP, 4)) / _STEP
             tighter = new > floor.value
         else:
-            new = math.ceil(supported * _STEP) / _STEP
+            new = math.ceil(round(supported * _STEP, 4)) / _STEP
             tighter = new < floor.value
         if tighter:
             found.append(Raise(path, floor, new, name))
