@@ -29,7 +29,7 @@ _INTEGRITY = re.compile(r"sha512-[A-Za-z0-9+/]{86}==")
 # which commit it means.
 _REVISION = re.compile(r"[A-Za-z0-9_][\w./@^~+-]*", re.ASCII)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//|:)")
-_LOOPBACK = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?/.*")
+LOOPBACK = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?/.*")
 # Implementation and version of Python, ABI, platform.
 _TAG = re.compile(r"[a-z]{2}\d+-\w+-[\w.]+")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -460,7 +460,7 @@ def _check_url(part: Section, url: str, schemes: tuple[str, ...]) -> None:
         part.problem("url", f"not usable: {_shown(url)}")
     elif re.match(r"[^/]*://[^/]*@", url) and not re.match(r"ssh://[\w.-]+@", url):
         part.problem("url", "holds a user or password, which would end up in outputs; take it out")
-    elif _SCHEME.match(url) and not (url.startswith(schemes) or _LOOPBACK.fullmatch(url)):
+    elif _SCHEME.match(url) and not (url.startswith(schemes) or LOOPBACK.fullmatch(url)):
         part.problem("url", f"expected {', '.join(schemes)} or a path, got {_shown(url)}")
 
 

@@ -204,7 +204,7 @@ def _xz_pieces(file: BinaryIO) -> Iterator[bytes]:
 def _count(path: Path, needle: bytes) -> int:
     total, tail = 0, b""
     with path.open("rb") as file:
-        for piece in iter(partial(file.read, 1 << 24), b""):
+        for piece in iter(partial(file.read, 1 << 18), b""):
             total += (tail + piece).count(needle)
             tail = piece[1 - len(needle) :]
     return total
