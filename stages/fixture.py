@@ -4,7 +4,7 @@ import shutil
 
 from rankgate import layout
 from rankgate.config import load_settings, pick
-from rankgate.corpus import write_corpus
+from rankgate.corpus import said_counts, write_corpus
 from rankgate.errors import InputError
 from rankgate.files import dump_json_lines, write_bytes, write_text
 from rankgate.queries import load_queries
@@ -27,6 +27,8 @@ def main(repo: str) -> None:
             root=chosen.root,
             include=chosen.include,
             exclude=chosen.exclude,
+            tests=chosen.tests,
+            generated=chosen.generated,
         )
         queries = load_queries(
             chosen.queries,
@@ -37,6 +39,8 @@ def main(repo: str) -> None:
     except InputError:
         shutil.rmtree(folder, ignore_errors=True)  # nothing half written stays
         raise
+    if corpus.left_out:
+        print(f"{where}: {len(corpus.modules)} modules; left out: {said_counts(corpus.left_out)}")
     warn(queries.warnings)
     # The questions stand apart from their grades: a changed grade asks no retriever again.
     questions = ({"id": query.id, "question": query.question} for query in queries.queries)

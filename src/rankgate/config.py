@@ -22,6 +22,14 @@ _NAME = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*")
 _PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_NPM_NAME = re.compile(r"(@[A-Za-z0-9~][\w.~-]*/)?[A-Za-z0-9~][\w.~-]*", re.ASCII)
+_NPM_VERSION = re.compile(r"\d+\.\d+\.\d+([-+][A-Za-z0-9.+-]+)?", re.ASCII)
+_INTEGRITY = re.compile(r"sha512-[A-Za-z0-9+/]{86}==")
+# What git may be asked for: a full commit, or the name of one, which is refused once it is known
+# which commit it means.
+_REVISION = re.compile(r"[A-Za-z0-9_][\w./@^~+-]*", re.ASCII)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//|:)")
+LOOPBACK = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?/.*")
 # Implementation and version of Python, ABI, platform.
 _TAG = re.compile(r"[a-z]{2}\d+-\w+-[\w.]+")
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -40,7 +48,7 @@ class LocalSource:
 
 @dataclass(frozen=True)
 class PypiSource:
-    """A wheel of the package index, by the sha256 of the file.
+    """A wheel or an sdist of the package index, by the sha256 of the file.
 
     Attributes:
         tag: the wheel's Python, ABI and platform, such as cp311-cp311-manylinux2014_x86_64, where
@@ -51,19 +59,54 @@ class PypiSource:
     version: str
     sha256: str
     tag: str = ""
+    kind: Literal["wheel", "sdist"] = "wheel"
+
+
+@dataclass(frozen=True)
+class NpmSource:
+    """A package of the npm registry, by the registry's own integrity: `sha512-` and base64."""
+
+    name: str
+    version: str
+    integrity: str
+
+
+@dataclass(frozen=True)
+class GitSource:
+    """A commit of a git repository, which is a URL or a folder of this machine."""
+
+    url: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class ArchiveSource:
+    """A zip or tar archive, which is a URL or a file of this machine."""
+
+    url: str
+    sha256: str
+
+
+Source = LocalSource | PypiSource | NpmSource | GitSource | ArchiveSource
 
 
 @dataclass(frozen=True)
 class RepoSettings:
-    """One repo: what becomes its corpus, and its query file."""
+    """One repo: what becomes its corpus, and its query file.
+
+    Attributes:
+        tests, generated: whether such files become modules; see `rankgate.corpus.write_corpus`.
+    """
 
     name: str
-    source: LocalSource | PypiSource
+    source: Source
     root: str
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     queries: Path
     ungraded: Ungraded
+    tests: bool = False
+    generated: bool = False
 
 
 @dataclass(frozen=True)
@@ -303,6 +346,13 @@ class Section:
             self.problem(key, f"expected one of {', '.join(choices)}, got {_shown(value)}")
         return value
 
+    def flag(self, key: str, *, default: bool) -> bool:
+        value = self.any(key, default)
+        if not isinstance(value, bool):
+            self.problem(key, f"expected true or false, got {_shown(value)}")
+            return default
+        return value
+
     def number(self, key: str, default: float) -> float:
         value = self.any(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -365,32 +415,81 @@ def _repo(name: str, part: Section) -> RepoSettings:
         exclude=part.patterns("exclude", ()),
         queries=Path(queries),
         ungraded=cast("Ungraded", part.choice("ungraded", "zero", UNGRADED)),
+        tests=part.flag("tests", default=False),
+        generated=part.flag("generated", default=False),
     )
     part.finish()
     return settings
 
 
-def _source(part: Section) -> LocalSource | PypiSource:
-    kind = part.choice("type", "", ("local", "pypi"))
-    if kind not in ("local", "pypi"):
+def _source(part: Section) -> Source:
+    readers = {
+        "local": lambda part: LocalSource(part.text("path")),
+        "pypi": _pypi,
+        "npm": _npm,
+        "git": _git,
+        "archive": _archive,
+    }
+    kind = part.choice("type", "", tuple(readers))
+    if kind not in readers:
         if part.any("type", "") == "":
-            part.problem("type", "is missing; expected local or pypi")
+            part.problem("type", f"is missing; expected one of {', '.join(readers)}")
         return LocalSource("")
-    source: LocalSource | PypiSource
-    if kind == "pypi":
-        sha256 = part.text("sha256").lower()
-        if sha256 and not _SHA256.fullmatch(sha256):
-            part.problem("sha256", f"expected 64 hex digits, got {_shown(sha256)}")
-        name, version = part.text("name", pattern=_PACKAGE), part.text("version", pattern=_VERSION)
-        tag = part.text("tag", "")
-        if tag and not _TAG.fullmatch(tag):
-            example = "cp311-cp311-manylinux2014_x86_64"
-            part.problem("tag", f"expected a wheel's tag such as {example}, got {_shown(tag)}")
-        source = PypiSource(name, version, sha256, tag)
-    else:
-        source = LocalSource(part.text("path"))
+    source: Source = readers[kind](part)
     part.finish()
     return source
+
+
+def _pypi(part: Section) -> PypiSource:
+    sha256 = _sha256(part)
+    name, version = part.text("name", pattern=_PACKAGE), part.text("version", pattern=_VERSION)
+    tag, kind = part.text("tag", ""), part.choice("kind", "wheel", ("wheel", "sdist"))
+    if tag and not _TAG.fullmatch(tag):
+        example = "cp311-cp311-manylinux2014_x86_64"
+        part.problem("tag", f"expected a wheel's tag such as {example}, got {_shown(tag)}")
+    if tag and kind == "sdist":
+        part.problem("tag", "an sdist has none; take it out")
+    return PypiSource(name, version, sha256, tag, "sdist" if kind == "sdist" else "wheel")
+
+
+def _npm(part: Section) -> NpmSource:
+    integrity = part.text("integrity")
+    if integrity and not _INTEGRITY.fullmatch(integrity):
+        expected = "sha512- and the base64 of 64 bytes"
+        part.problem("integrity", f"expected {expected}, got {_shown(integrity)}")
+    name = part.text("name", pattern=_NPM_NAME)
+    return NpmSource(name, part.text("version", pattern=_NPM_VERSION), integrity)
+
+
+def _git(part: Section) -> GitSource:
+    url, commit = part.text("url"), part.text("commit", pattern=_REVISION)
+    _check_url(part, url, ("https://", "ssh://"))
+    if re.fullmatch(r"[0-9A-Fa-f]{40}|[0-9A-Fa-f]{64}", commit):
+        commit = commit.lower()
+    return GitSource(url, commit)
+
+
+def _archive(part: Section) -> ArchiveSource:
+    url, sha256 = part.text("url"), _sha256(part)
+    _check_url(part, url, ("https://",))
+    return ArchiveSource(url, sha256)
+
+
+def _sha256(part: Section) -> str:
+    sha256 = part.text("sha256").lower()
+    if sha256 and not _SHA256.fullmatch(sha256):
+        part.problem("sha256", f"expected 64 hex digits, got {_shown(sha256)}")
+    return sha256
+
+
+def _check_url(part: Section, url: str, schemes: tuple[str, ...]) -> None:
+    """Only what is encrypted on its way, stays on this machine, and is no option of a program."""
+    if url.startswith("-") or not url.isprintable() or "::" in url.partition("/")[0]:
+        part.problem("url", f"not usable: {_shown(url)}")
+    elif re.match(r"[^/]*://[^/]*@", url) and not re.match(r"ssh://[\w.-]+@", url):
+        part.problem("url", "holds a user or password, which would end up in outputs; take it out")
+    elif _SCHEME.match(url) and not (url.startswith(schemes) or LOOPBACK.fullmatch(url)):
+        part.problem("url", f"expected {', '.join(schemes)} or a path, got {_shown(url)}")
 
 
 def _retriever(name: str, part: Section) -> RetrieverSettings:

@@ -21,7 +21,7 @@ from rankgate.corpus import Corpus
 from rankgate.errors import InputError
 from rankgate.files import read_json, write_json
 from rankgate.retrievers.chunks import cut
-from rankgate.retrievers.code_text import question_terms, terms, word_terms
+from rankgate.retrievers.code_text import is_word, question_terms, runs_of, word_terms, words_of
 from rankgate.retrievers.context import MOST_PIECES, Piece, pack, text_lines
 
 _MODULES, _CHUNKS = "modules.json", "chunks.npy"
@@ -81,23 +81,23 @@ class BM25:
 
     def build(self, corpus: Corpus, index: Path) -> None:
         """Write the index: bm25s's own files, the modules and where their chunks are."""
-        # bm25s takes no document without terms, so each has the empty one, which nobody asks for.
-        ids = {"": 0}
-        documents: list[array[int]] = []
+        words = _Numbers()
+        runs = array("i")
         chunks: list[tuple[int, int, int]] = []
+        ends: list[int] = []
         for number, path in enumerate(corpus.paths):
             lines = text_lines(corpus.text(path))
-            path_terms = terms(path.rpartition(".")[0] or path)
+            path_words = words_of(path.rpartition(".")[0] or path)
             for chunk in cut(lines, self.chunk_lines, self.chunk_overlap):
-                text = "\n".join(lines[chunk.first - 1 : chunk.last])
-                around = path_terms + [term for name in chunk.scope for term in word_terms(name)]
-                document = terms(text) + around * self.context_words
-                documents.append(
-                    array("i", [0, *(ids.setdefault(term, len(ids)) for term in document)])
-                )
+                found = runs_of("\n".join(lines[chunk.first - 1 : chunk.last]))
+                runs.extend(map(words.__getitem__, found))
+                around = [*path_words, *chunk.scope] * self.context_words
+                runs.extend(map(words.__getitem__, around))
+                ends.append(len(runs))
                 chunks.append((number, chunk.first, chunk.last))
         bm25 = bm25s.BM25(k1=self.k1, b=self.b, method="lucene", dtype="float64", backend="numpy")
-        bm25.index((documents, ids), show_progress=False)
+        bm25.scores, bm25.vocab_dict = weigh(list(words), runs, ends, self.k1, self.b)
+        bm25.nonoccurrence_array = None  # of methods that give absent terms a weight
         bm25.save(index, show_progress=False)
         np.save(index / _CHUNKS, np.array(chunks, dtype=np.int64).reshape(-1, 3))
         write_json(index / _MODULES, corpus.paths)
@@ -186,6 +186,72 @@ class BM25:
         path = self._modules[self._owner[chunk]]
         first, last = int(self._first[chunk]), int(self._last[chunk])
         return Piece(path, first, self._lines(path)[first - 1 : last])
+
+
+class _Numbers(dict[str, int]):
+    """Each run that was asked for → its number, in the order of their first appearance."""
+
+    def __missing__(self, run: str) -> int:
+        return self.setdefault(run, len(self))
+
+
+def weigh(
+    words: Sequence[str], runs: Sequence[int], ends: Sequence[int], k1: float, b: float
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """The weight of each term in each document, as `bm25s.BM25.index` computes it, and each term's
+    column. All documents at once, where bm25s takes one after the other.
+
+    Every document has the empty term, which nobody asks for, as bm25s takes none without terms.
+
+    Args:
+        words: what the numbers in `runs` mean.
+        runs: the words of all documents, one document after the other.
+        ends: where each document ends in `runs`.
+
+    Returns:
+        A matrix in compressed columns: documents (`indices`) and weights (`data`) of column c are
+        at `indptr[c]:indptr[c + 1]`.
+    """
+    columns = {"": 0}
+    terms_of = [
+        [columns.setdefault(term, len(columns)) for term in word_terms(word)]
+        if is_word(word)
+        else []
+        for word in words
+    ]
+    count = np.array([len(terms) for terms in terms_of], dtype=np.int64)
+    flat = np.array([term for terms in terms_of for term in terms], dtype=np.int64)
+    start = np.cumsum(count) - count
+    sizes = np.diff(np.array(ends, dtype=np.int64), prepend=0)
+    documents = len(sizes)
+    # How often each document has each word, then each term.
+    key = np.repeat(np.arange(documents) * max(1, len(words)), sizes) + np.asarray(runs)
+    pairs, times = np.unique(key, return_counts=True)
+    document, word = np.divmod(pairs, max(1, len(words)))
+    many = count[word]
+    place = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+    term = flat[np.repeat(start[word], many) + place]
+    key = np.repeat(document, many) + term * documents
+    times = np.repeat(times, many)
+    lengths = 1 + np.bincount(np.repeat(document, many), times, documents)
+    key = np.concatenate([np.arange(documents), key])
+    times = np.concatenate([np.ones(documents, dtype=np.int64), times])
+    order = np.argsort(key, kind="stable")
+    key, times = key[order], times[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    frequency = np.add.reduceat(times, first).astype(np.float64)
+    column, document = np.divmod(key[first], documents)
+    having = np.bincount(column, minlength=len(columns)).tolist()
+    # One logarithm a term, by the C library: numpy's own differs between processors.
+    idf = np.array([math.log(1 + (documents - n + 0.5) / (n + 0.5)) for n in having])
+    norm = k1 * ((1 - b) + b * lengths / lengths.mean())
+    scores = {
+        "data": idf[column] * (frequency / (norm[document] + frequency)),
+        "indices": document.astype(np.int32),
+        "indptr": np.concatenate([[0], np.cumsum(having)]),
+        "num_docs": documents,
+    }
+    return scores, columns
 
 
 def _number(name: str, value: float, most: float = math.inf) -> float:

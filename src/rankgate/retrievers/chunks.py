@@ -36,7 +36,7 @@ _PARAMETERS = re.compile(
 # What stands right before a definition and belongs to it: decorators, attributes, comments.
 _LEADING = ("@", "#", "//", "/*", "*", "--")
 # Lines that end no block although they are indented less.
-_NEUTRAL = (")", "]", "}", "{", "#")
+_NEUTRAL = ")]}{#"
 _LONG_LINE = 200
 
 
@@ -67,7 +67,7 @@ def cut(lines: Sequence[str], size: int, overlap: int) -> list[Chunk]:
     scopes: list[tuple[str, ...]] = []
     chunks: list[Chunk] = []
     start = lead = 0
-    for i, (defines, scope) in enumerate(_outline(lines)):
+    for i, (defines, leads, scope) in enumerate(_outline(lines)):
         scopes.append(scope)
         if defines and lead - start >= max(1, size // 4):
             chunks.append(Chunk(start + 1, lead, scopes[start]))
@@ -75,33 +75,45 @@ def cut(lines: Sequence[str], size: int, overlap: int) -> list[Chunk]:
         elif i - start >= size:
             chunks.append(Chunk(start + 1, i, scopes[start]))
             start = i - overlap
-        if not lines[i].lstrip().startswith(_LEADING):
+        if not leads:
             lead = i + 1
     if lines:
         chunks.append(Chunk(start + 1, len(lines), scopes[start]))
     return chunks
 
 
-def _outline(lines: Sequence[str]) -> Iterator[tuple[bool, tuple[str, ...]]]:
-    """For each line: whether a definition starts there, and the names of those around it."""
+def _outline(lines: Sequence[str]) -> Iterator[tuple[bool, bool, tuple[str, ...]]]:
+    """For each line: whether a definition starts there, whether it may stand before one and belong
+    to it, and the names of the definitions around it.
+    """
     around: list[tuple[int, str]] = []
+    scope: tuple[str, ...] = ()
     for line in lines:
+        body = line.lstrip()
+        if not body:  # an empty line ends nothing
+            yield False, False, scope
+            continue
         head = line[:_LONG_LINE]
-        body = head.lstrip()
-        if around and body and not body.startswith(_NEUTRAL):
-            indent = len(head) - len(body)
+        indent = len(line) - len(body)
+        leads = body.startswith(_LEADING)
+        if around and around[-1][0] >= indent and indent < len(head) and body[0] not in _NEUTRAL:
             while around and around[-1][0] >= indent:
                 around.pop()
-        name = _defined(head)
-        yield bool(name), tuple(outer for _, outer in around)
+            scope = tuple(name for _, name in around)
+        name = _defined(head) if indent < len(head) else ""
+        yield bool(name), leads, scope
         if name:
-            around.append((len(head) - len(body), name))
+            around.append((indent, name))
+            scope = (*scope, name)
 
 
 def _defined(line: str) -> str:
     """The name that a line begins to define, or nothing."""
-    if found := _KEYWORD.match(line):
+    # The two conditions, which most lines fail, are cheaper than patterns that try and fail.
+    if "a" <= line.lstrip()[:1] <= "z" and (found := _KEYWORD.match(line)):
         return found["name"]
+    if line[-1] not in "),{ \t" or "(" not in line:
+        return ""
     found = _PARAMETERS.match(line)
     if found and (found["brace"] or (found["type"] and not found["indent"])):
         return found["name"]

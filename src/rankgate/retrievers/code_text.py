@@ -18,6 +18,7 @@ from rankgate.retrievers.vocabulary import RELATED, SAME, STOP_WORDS
 # Longer runs are data (base64, hashes), not words.
 MAX_WORD = 64
 _WORD = re.compile(r"\w+")
+_SPACES = "".join(chr(i) if chr(i).isalnum() or chr(i) == "_" else " " for i in range(128))
 # Parts of an identifier; letters without an ASCII capital (é, я, ß) count as small ones.
 _PART = re.compile(
     r"""
@@ -74,9 +75,18 @@ def question_terms(question: str, related_weight: float) -> list[dict[str, float
 
 def words_of(text: str) -> list[str]:
     """The words and identifiers of a text, in order."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return [word for word in _WORD.findall(text) if len(word) <= MAX_WORD and word.strip("_")]
+    return [word for word in runs_of(text) if is_word(word)]
+
+
+def runs_of(text: str) -> list[str]:
+    """What `words_of` chooses from: the runs of letters, digits and underscores."""
+    if text.isascii():  # the same, several times as fast
+        return text.translate(_SPACES).split()
+    return _WORD.findall(unicodedata.normalize("NFKC", text))
+
+
+def is_word(run: str) -> bool:
+    return len(run) <= MAX_WORD and bool(run.strip("_"))
 
 
 @lru_cache(maxsize=1 << 18)
