@@ -627,7 +627,7 @@ def test_a_bad_option_is_named_and_ends_with_2(
     assert "unexpected" not in done.err
 
 
-@pytest.mark.parametrize("words", [[], ["nope"], ["score"], ["check"], ["completion", "fish"]])
+@pytest.mark.parametrize("words", [[], ["nope"], ["score"], ["completion", "fish"]])
 def test_a_command_line_that_is_none_ends_with_2_and_shows_the_usage(
     run: Callable[..., Done], words: list[str]
 ) -> None:

@@ -452,6 +452,15 @@ def test_without_files_every_repo_of_the_project_is_checked(
     assert run(capsys, "--corpus", "data")[0] == 2
 
 
+def test_outside_a_project_a_file_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(capsys)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: no query file named")
+
+
 # --- Mending --------------------------------------------------------------------------------------
 
 

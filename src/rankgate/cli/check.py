@@ -113,12 +113,14 @@ def _given(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 def _of_project(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """The query file of every repo of params.yaml, with its corpus and runs where there are."""
     from rankgate import layout
-    from rankgate.config import load_settings
+    from rankgate.config import PARAMS, load_settings
     from rankgate.corpus import MANIFEST
     from rankgate.trees import open_tree
 
     if arguments.corpus is not None or arguments.runs or arguments.old_corpus is not None:
         raise InputError("--corpus, --old-corpus and --run: name the query file they are for")
+    if not PARAMS.exists():
+        raise InputError(f"no query file named, and no {PARAMS} here; see `rankgate check -h`")
     settings = load_settings()
     tasks = []
     for name, repo in settings.repos.items():
