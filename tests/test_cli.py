@@ -29,7 +29,7 @@ from rankgate.results import write_results
 from rankgate.scoring import metrics, score
 from rankgate.sources.local import local_files
 
-VERBS = ("check", "score", "judge", "report", "params", "fetch", "conform", "completion")
+VERBS = ("check", "drift", "score", "judge", "report", "params", "fetch", "conform", "completion")
 QUERIES = [
     {
         "id": "login",

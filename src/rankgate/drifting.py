@@ -5,14 +5,16 @@ of every grade; then the lines that provenance names are followed through a diff
 """
 
 import difflib
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from rankgate.queries import Query
+from rankgate.files import decode as decode_text
+from rankgate.files import parse_json, read_bytes, write_text
+from rankgate.queries import PLACE, Query
+from rankgate.query_edits import Layout, layout_of, raw_queries, rename_modules
 from rankgate.trees import Tree
 
 # Two modules are the same one, edited, from this Jaccard similarity of their shingles up.
@@ -26,7 +28,6 @@ NEAR_LINES = 5
 Status = Literal["holds", "moved", "carried", "look", "broke"]
 STATUSES: tuple[Status, ...] = ("holds", "moved", "carried", "look", "broke")
 FOR_A_PERSON = ("look", "broke")
-PLACE = re.compile(r"(.+):([0-9]+)-([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class QueryDrift:
         notes: a line for each module or place that calls for a word.
         modules: old module → new one, where it is known.
         places: old place → new place, of the evidence that still stands.
+        dropped: modules of grade 0 that are gone.
     """
 
     query: str
@@ -59,43 +61,48 @@ class QueryDrift:
     notes: tuple[str, ...]
     modules: Mapping[str, str]
     places: Mapping[str, str]
+    dropped: tuple[str, ...]
 
 
-def shingles(lines: Iterable[str]) -> frozenset[bytes]:
-    """The digests of every few neighbouring lines that are not blank, without their indent."""
+def shingles(lines: Iterable[str]) -> frozenset[int]:
+    """Every few neighbouring lines that are not blank, without their indent, as 64 bits each.
+
+    The bits differ from one process to the next, which equal ones do not.
+    """
     kept = [line for line in map(str.strip, lines) if line]
-    if not kept:
-        return frozenset()
-    count = max(1, len(kept) - SHINGLE_LINES + 1)
-    return frozenset(
-        hashlib.blake2b("\n".join(kept[i : i + SHINGLE_LINES]).encode(), digest_size=8).digest()
-        for i in range(count)
-    )
+    if len(kept) < SHINGLE_LINES:
+        return frozenset({hash(tuple(kept))} if kept else ())
+    neighbours = (kept[i:] for i in range(SHINGLE_LINES))
+    return frozenset(map(hash, zip(*neighbours, strict=False)))
 
 
 def match_modules(old: Tree, new: Tree) -> dict[str, Match]:
     """Where each old module is now; one that vanished is left out.
 
-    A module with the same path is the same one, unless its old content stands under a path that is
-    new while what stands at the old path is nothing like it. Else a new path with the same bytes
+    A module with the same path is the same one, unless its old content stands under another path
+    while what stands at the old path is nothing like it. Else a new path with the same bytes
     is it; of several the one that follows the most frequent move, for empty files are many. Else
     the most similar module of a new path, from `SIMILAR` up. No new path is taken twice.
     """
-    added = [path for path in new.paths if path not in old]
+    kept = {p for p in old.paths if p in new and old.sha256(p) == new.sha256(p)}
+    found = {path: Match(path, same=True) for path in old.paths if path in kept}
+    contents = {new.sha256(path) for path in new.paths if path not in kept}
+    edited = {
+        path: similarity
+        for path in old.paths
+        if path in new
+        and path not in kept
+        and (
+            (similarity := _jaccard_of(old, path, new, path)) >= SIMILAR
+            or old.sha256(path) not in contents
+        )
+    }
+    found |= {path: Match(path, same=False, similarity=share) for path, share in edited.items()}
+    gone = [path for path in old.paths if path not in found]
+    added = [path for path in new.paths if path not in found]
     by_content: dict[str, list[str]] = {}
     for path in added:
         by_content.setdefault(new.sha256(path), []).append(path)
-    found: dict[str, Match] = {}
-    gone: list[str] = []
-    for path in old.paths:
-        if path not in new:
-            gone.append(path)
-        elif old.sha256(path) == new.sha256(path):
-            found[path] = Match(path, same=True)
-        elif old.sha256(path) in by_content and _jaccard_of(old, path, new, path) < SIMILAR:
-            gone.append(path)
-        else:
-            found[path] = Match(path, same=False, similarity=_jaccard_of(old, path, new, path))
     free = dict.fromkeys(added)
     moves: Counter[tuple[str, str]] = Counter()
     ambiguous = []
@@ -111,21 +118,21 @@ def match_modules(old: Tree, new: Tree) -> dict[str, Match]:
             ambiguous.append(path)
     usual = [move for move, _ in sorted(moves.items(), key=lambda item: (-item[1], item[0]))]
     for path in ambiguous:
-        candidates = [c for c in by_content[old.sha256(path)] if c in free]
-        if not candidates:
-            continue
+        digest = old.sha256(path)
         by_rule = (
             after + path[len(before) :] for before, after in usual if path.startswith(before)
         )
-        chosen = next((target for target in by_rule if target in candidates), None) or max(
-            candidates, key=lambda c: (len(_common_end(path, c)), c)
-        )
+        chosen = next((to for to in by_rule if to in free and new.sha256(to) == digest), None)
+        if chosen is None:
+            candidates = [to for to in by_content[digest] if to in free]
+            if not candidates:
+                continue
+            chosen = max(candidates, key=lambda to: (len(_common_end(path, to)), to))
+            move = move_of(path, chosen)
+            usual += [] if move in usual else [move]
         found[path] = Match(chosen, same=True)
         del free[chosen]
     _match_edited(old, new, [path for path in gone if path not in found], list(free), found)
-    for path in gone:  # content replaced at the same path, and found nowhere else after all
-        if path not in found and path in new:
-            found[path] = Match(path, same=False, similarity=_jaccard_of(old, path, new, path))
     return found
 
 
@@ -136,7 +143,7 @@ def _match_edited(
     if not gone or not free:
         return
     there = {path: shingles(new.lines(path)) for path in free}
-    holders: dict[bytes, list[str]] = {}
+    holders: dict[int, list[str]] = {}
     for path, pieces in there.items():
         for piece in pieces:
             holders.setdefault(piece, []).append(path)
@@ -162,7 +169,7 @@ def _jaccard_of(old: Tree, path: str, new: Tree, other: str) -> float:
     return _jaccard(shingles(old.lines(path)), shingles(new.lines(other)))
 
 
-def _jaccard(a: frozenset[bytes], b: frozenset[bytes]) -> float:
+def _jaccard(a: frozenset[int], b: frozenset[int]) -> float:
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
@@ -230,6 +237,7 @@ class Drift:
         notes: list[str] = []
         modules: dict[str, str] = {}
         carried: dict[str, str] = {}
+        dropped = []
         evidence: dict[str, list[str]] = {}
         for place in places:
             parts = PLACE.fullmatch(place)
@@ -241,6 +249,7 @@ class Drift:
             found: Status
             if match is None:
                 found, note = self._vanished(module, grade, module in evidence)
+                dropped += [module] if found == "carried" else []
             else:
                 modules[module] = match.path
                 found, note = self._followed(
@@ -248,13 +257,13 @@ class Drift:
                 )
             notes += note
             status = max(status, found, key=STATUSES.index)
-        return QueryDrift(query.id, status, tuple(notes), modules, carried)
+        return QueryDrift(query.id, status, tuple(notes), modules, carried, tuple(dropped))
 
     def _vanished(self, module: str, grade: int, has_evidence: bool) -> tuple[Status, list[str]]:
         if module not in self.old:
             return "broke", [f"{module}: not in the old corpus"]
         note = f"{module} (grade {grade}): vanished, and nothing new resembles it"
-        # An irrelevant module that is gone takes nothing from the truth but its line.
+        # An irrelevant module takes nothing of the truth with it but its own grade.
         return ("broke" if grade or has_evidence else "carried"), [note]
 
     def _followed(
@@ -299,10 +308,11 @@ class Drift:
         changes = self._changes_of(module, path)
         above = sum((d - c) - (b - a) for a, b, c, d in changes if b <= first)
         inserted = sum(d - c for a, b, c, d in changes if a == b and first < a < last)
-        broken = [d for a, b, _, d in changes if b > a and a < last and b > first]
-        if broken:
-            return "broke", first + above + 1, max(first + above + 1, *broken)
-        near = any(a < last + NEAR_LINES and b > first - NEAR_LINES for a, b, _, _ in changes)
+        if any(b > a and a < last and b > first for a, b, _, _ in changes):
+            grown = sum((d - c) - (b - a) for a, b, c, d in changes if a < last)
+            start = first + above + 1
+            return "broke", start, max(start, last + grown)
+        near = any(a <= last + NEAR_LINES and b >= first - NEAR_LINES for a, b, _, _ in changes)
         return "look" if near else "carried", first + above + 1, last + above + inserted
 
     def _changes_of(self, module: str, path: str) -> list[tuple[int, int, int, int]]:
@@ -326,3 +336,21 @@ class Drift:
                 if kind != "equal"
             ]
         return self._changes[module]
+
+
+def carry_over(source: Path, target: Path, drifts: Sequence[QueryDrift]) -> None:
+    """Write a query file for the new corpus: modules and places that are known, renamed.
+
+    What broke stays as it stands, for a person: `rankgate check` then names what is not there.
+    """
+    content = read_bytes(source)
+    value = parse_json(decode_text(content, source), source)
+    layout = layout_of(content.decode("utf-8"), value) or Layout()
+    by_id = {drift.query: drift for drift in drifts}
+    for query in raw_queries(value):
+        drift = by_id[query["id"]]
+        rename_modules(query, drift.modules, drift.places)
+        for module in drift.dropped:
+            del query["relevance_grades"][module]
+            query.get("provenance", {}).pop(module, None)
+    write_text(target, layout.dump(value))

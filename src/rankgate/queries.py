@@ -26,7 +26,7 @@ _QUERY_KEYS = {
     "allow",
 }
 _FILE_KEYS = {"version", "description", "shapes", "facts", "queries"}
-_PLACE = re.compile(r"(.+):([0-9]{1,9})-([0-9]{1,9})")
+PLACE = re.compile(r"(.+):([0-9]{1,9})-([0-9]{1,9})")
 
 
 @dataclass(frozen=True)
@@ -399,7 +399,7 @@ class _Reader:
 
 
 def _is_place(place: str) -> bool:
-    parts = _PLACE.fullmatch(place)
+    parts = PLACE.fullmatch(place)
     return (
         parts is not None
         and module_path_problem(parts[1]) is None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from rankgate.drifting import PLACE
+from rankgate.queries import PLACE
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def rename_modules(
     for module in grades:
         target = modules.get(module, module)
         if module != target:
-            if target in grades and grades[target] != grades[module]:
+            stays = target in grades and modules.get(target, target) == target
+            if stays and grades[target] != grades[module]:
                 continue
             renamed[module] = target
             done.append(f"{module} is {target} now")

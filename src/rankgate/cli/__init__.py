@@ -14,7 +14,7 @@ from importlib import import_module
 from rankgate import __version__
 from rankgate.errors import exit_status
 
-VERBS = ("check", "score", "judge", "report", "params", "fetch", "conform", "completion")
+VERBS = ("check", "drift", "score", "judge", "report", "params", "fetch", "conform", "completion")
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -3,11 +3,11 @@
 import difflib
 from collections.abc import Iterator, Mapping
 
-from rankgate.drifting import PLACE, match_modules
+from rankgate.drifting import match_modules
 from rankgate.linting.findings import Finding
 from rankgate.linting.subject import Subject, quoted
 from rankgate.linting.wording import coverage, terms_near
-from rankgate.queries import Query
+from rankgate.queries import PLACE, Query
 from rankgate.trees import Tree
 
 # How alike two paths must be, 0..1, for one to be proposed for the other.

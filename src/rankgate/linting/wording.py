@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
-from rankgate.drifting import PLACE
 from rankgate.linting.findings import Finding
 from rankgate.linting.subject import Subject, quoted
-from rankgate.queries import Query
+from rankgate.queries import PLACE, Query
 from rankgate.retrievers.code_text import question_terms, terms, word_terms, words_of
 from rankgate.retrievers.vocabulary import STOP_WORDS
 from rankgate.trees import Tree
