@@ -83,7 +83,10 @@ def write_project(folder: Path) -> None:
     ]  # fmt: skip
     repos = {}
     sources = {
-        "sympy": (dict(zip(("name", "version", "sha256"), SYMPY, strict=True)), "sympy/core/add.py"),
+        "sympy": (
+            dict(zip(("name", "version", "sha256"), SYMPY, strict=True)),
+            "sympy/core/add.py",
+        ),
         "5000": ({"path": "5000"}, "part0/django/http/response.py"),
     }
     for name, (source, place) in sources.items():
@@ -122,7 +125,9 @@ def timed(command: Sequence[str], folder: Path) -> tuple[float, int]:
     if process.returncode:
         raise SystemExit(f"{' '.join(command)}: ended with {process.returncode}")
     # Linux counts it in KiB, macOS in bytes.
-    return time.perf_counter() - started, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return time.perf_counter() - started, usage.ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 def main() -> int:

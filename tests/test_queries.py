@@ -519,14 +519,14 @@ def test_two_to_four_facts_do_not_warn(write: Write, count: int) -> None:
 
 def test_an_unknown_key_of_a_query_warns(write: Write) -> None:
     assert warnings(write([query(difficulty=3)])) == [
-        "query 'q1': 'difficulty': unknown key, ignored (known: fact_aliases, gold_facts, id, "
-        "provenance, question, relevance_grades, shape, tags)"
+        "query 'q1': 'difficulty': unknown key, ignored (known: allow, fact_aliases, gold_facts, "
+        "id, provenance, question, relevance_grades, shape, tags)"
     ]
 
 
 def test_an_unknown_key_of_the_file_warns(write: Write) -> None:
     assert warnings(write({"author": "me", "queries": [query()]})) == [
-        "'author': unknown key, ignored (known: description, queries, shapes, version)"
+        "'author': unknown key, ignored (known: description, facts, queries, shapes, version)"
     ]
 
 

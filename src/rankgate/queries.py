@@ -24,9 +24,10 @@ _QUERY_KEYS = {
     "fact_aliases",
     "tags",
     "provenance",
+    "allow",
 }
-_FILE_KEYS = {"version", "description", "shapes", "queries"}
-_PLACE = re.compile(r"(.+):([0-9]{1,9})-([0-9]{1,9})")
+_FILE_KEYS = {"version", "description", "shapes", "facts", "queries"}
+PLACE = re.compile(r"(.+):([0-9]{1,9})-([0-9]{1,9})")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Query:
         facts: gold facts, in the file's order.
         aliases: fact → other wordings of it that count as the fact.
         provenance: fact or module → where it stands, each as `module:first-last`.
+        allow: codes of findings of `rankgate check` that are meant here.
     """
 
     id: str
@@ -48,6 +50,31 @@ class Query:
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     provenance: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    allow: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong or unusual in a query file.
+
+    Attributes:
+        code: what kind of thing, `Q…`; docs/query-files.md lists them.
+        where: the file and the query, as people read it.
+        query: the query's id, or empty.
+        field: the query's or the file's field, or empty.
+        module: the module that it is about, or empty.
+    """
+
+    code: str
+    where: str
+    query: str
+    field: str
+    text: str
+    module: str = ""
+
+    def line(self) -> str:
+        """The problem in one line."""
+        return ": ".join(part for part in (self.where, self.field, self.text) if part)
 
     def grades_digest(self) -> str:
         """Equal for an equal question with equal grades, in whatever order they stand.
@@ -69,6 +96,7 @@ class QuerySet:
     Attributes:
         sha256: of the file's bytes.
         warnings: a line for each thing that is allowed but unusual.
+        has_facts: whether queries have gold facts; not those of a set with relevance grades only.
     """
 
     queries: tuple[Query, ...]
@@ -76,6 +104,7 @@ class QuerySet:
     description: str
     sha256: str
     warnings: tuple[str, ...]
+    has_facts: bool = True
 
     def qrels(self) -> dict[str, Mapping[str, int]]:
         """Query id → module → grade."""
@@ -99,21 +128,44 @@ def load_queries(
     Raises:
         InputError: with all problems of the file, each with file, query id and field.
     """
+    queries, problems, _ = read_queries(
+        path, modules=modules, ungraded=ungraded, relevant_grade=relevant_grade
+    )
+    if problems:
+        raise InputError([problem.line() for problem in problems])
+    return queries
+
+
+def read_queries(
+    path: Path,
+    *,
+    modules: Collection[str] | None = None,
+    ungraded: Ungraded = "zero",
+    relevant_grade: int = 1,
+) -> tuple[QuerySet, list[Problem], list[Problem]]:
+    """`load_queries` with what is wrong and what is unusual, piece by piece.
+
+    Returns:
+        the queries, with stand-ins for what is wrong; the problems; the warnings.
+
+    Raises:
+        InputError: the file cannot be read, or is no JSON of queries at all.
+    """
     content = read_bytes(path)
     corpus = None if modules is None else frozenset(modules)
     reader = _Reader(str(path), relevant_grade, corpus, ungraded)
     raw, shapes, description = reader.file(parse_json(decode(content, path), path))
     queries = [reader.query(i, value, shapes) for i, value in enumerate(raw)]
     reader.duplicate_ids(queries)
-    if reader.problems:
-        raise InputError(reader.problems)
-    return QuerySet(
+    read = QuerySet(
         queries=tuple(queries),
         shapes=tuple(shape for shape in shapes if any(q.shape == shape for q in queries)),
         description=description,
         sha256=hashlib.sha256(content).hexdigest(),
-        warnings=tuple(reader.warnings),
+        warnings=tuple(warning.line() for warning in reader.warnings),
+        has_facts=reader.has_facts,
     )
+    return read, reader.problems, reader.warnings
 
 
 def module_path_problem(path: str) -> str | None:
@@ -147,15 +199,17 @@ class _Reader:
         self.relevant_grade = relevant_grade
         self.modules = modules
         self.ungraded = ungraded
-        self.problems: list[str] = []
-        self.warnings: list[str] = []
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
         self.where = name
+        self.id = ""
+        self.has_facts = True
 
-    def problem(self, field: str, text: str) -> None:
-        self.problems.append(f"{self.where}: {field}: {text}" if field else f"{self.where}: {text}")
+    def problem(self, code: str, field: str, text: str, module: str = "") -> None:
+        self.problems.append(Problem(code, self.where, self.id, field, text, module))
 
-    def warn(self, field: str, text: str) -> None:
-        self.warnings.append(f"{self.where}: {field}: {text}" if field else f"{self.where}: {text}")
+    def warn(self, code: str, field: str, text: str) -> None:
+        self.warnings.append(Problem(code, self.where, self.id, field, text))
 
     def file(self, value: Any) -> tuple[Sequence[Any], tuple[str, ...], str]:
         """The raw queries, the shapes that may occur, and the description."""
@@ -166,40 +220,51 @@ class _Reader:
         self.keys(value, "", _FILE_KEYS)
         version = value.get("version", 1)
         if type(version) is not int or version != 1:
-            self.problem("version", f"expected 1, got {_shown(version)}")
+            self.problem("Q004", "version", f"expected 1, got {_shown(version)}")
         extra = self.strings(value, "shapes")
         for i, shape in enumerate(extra):
             if not shape.isprintable() or "." in shape or "*" in shape:
                 # A gate's measure is shape.<shape>.<metric>, with * for each shape.
-                self.problem(f"shapes[{i}]", f"has '.', '*' or a control character: {shape!r}")
+                self.problem(
+                    "Q010", f"shapes[{i}]", f"has '.', '*' or a control character: {shape!r}"
+                )
         description = self.text(value, "description", default="", multiline=True)
+        if type(facts := value.get("facts", True)) is bool:
+            self.has_facts = facts
+        else:
+            self.problem("Q004", "facts", f"expected true or false, got {_shown(facts)}")
         raw = value.get("queries")
         if not isinstance(raw, list):
-            self.problem("queries", f"expected a list, got {_shown(raw)}")
+            self.problem("Q004", "queries", f"expected a list, got {_shown(raw)}")
             raw = []
         elif not raw:
-            self.problem("queries", "the file has no query")
+            self.problem("Q003", "queries", "the file has no query")
         return raw, tuple(dict.fromkeys((*SHAPES, *extra))), description
 
     def query(self, index: int, value: Any, shapes: Sequence[str]) -> Query:
-        self.where = f"{self.name}: query {index + 1}"
+        self.where, self.id = f"{self.name}: query {index + 1}", ""
         if not isinstance(value, JsonObject):
-            self.problem("", f"expected an object, got {_shown(value)}")
+            self.problem("Q004", "", f"expected an object, got {_shown(value)}")
             return Query("", "", "", {}, ())
         name = self.text(value, "id")
         if name:
-            self.where = f"{self.name}: query {_quoted(name)}"
+            self.where, self.id = f"{self.name}: query {_quoted(name)}", name
         self.keys(value, "", _QUERY_KEYS)
         question = self.text(value, "question", multiline=True)
         shape = self.text(value, "shape")
         if shape and shape not in shapes:
-            self.problem("shape", f"expected one of {', '.join(shapes)}, got {_quoted(shape)}")
+            self.problem(
+                "Q010", "shape", f"expected one of {', '.join(shapes)}, got {_quoted(shape)}"
+            )
         grades = self.grades(value)
-        facts = self.strings(value, "gold_facts", required=True)
-        if "gold_facts" in value and value["gold_facts"] == []:
-            self.problem("gold_facts", "the query has no gold fact; 2 to 4 are expected")
+        facts = self.strings(value, "gold_facts", required=self.has_facts)
+        if not self.has_facts:
+            if "gold_facts" in value:
+                self.problem("Q014", "gold_facts", "the file says that it has none (facts: false)")
+        elif "gold_facts" in value and value["gold_facts"] == []:
+            self.problem("Q011", "gold_facts", "the query has no gold fact; 2 to 4 are expected")
         elif len(facts) == 1 or len(facts) > 4:
-            self.warn("gold_facts", f"2 to 4 are expected, got {len(facts)}")
+            self.warn("Q012", "gold_facts", f"2 to 4 are expected, got {len(facts)}")
         aliases = self.lists(value, "fact_aliases", facts, "no gold fact of this query")
         provenance = self.lists(
             value, "provenance", {*facts, *grades}, "neither a gold fact nor a graded module"
@@ -208,6 +273,7 @@ class _Reader:
             for place in places:
                 if not _is_place(place):
                     self.problem(
+                        "Q015",
                         f"provenance[{_quoted(key)}]",
                         "expected module:first-last such as auth/handlers.py:10-24, "
                         f"got {_quoted(place)}",
@@ -221,15 +287,16 @@ class _Reader:
             aliases=aliases,
             tags=self.strings(value, "tags"),
             provenance=provenance,
+            allow=self.strings(value, "allow"),
         )
 
     def grades(self, value: JsonObject) -> dict[str, int]:
         if "relevance_grades" not in value:
-            self.problem("relevance_grades", "is missing")
+            self.problem("Q003", "relevance_grades", "is missing")
             return {}
         raw = value["relevance_grades"]
         if not isinstance(raw, JsonObject):
-            self.problem("relevance_grades", f"expected an object, got {_shown(raw)}")
+            self.problem("Q004", "relevance_grades", f"expected an object, got {_shown(raw)}")
             return {}
         self.keys(raw, "relevance_grades")
         grades: dict[str, int] = {}
@@ -237,23 +304,25 @@ class _Reader:
         for module, grade in raw.items():
             field = f"relevance_grades[{_quoted(module)}]"
             if wrong := module_path_problem(module):
-                self.problem(field, f"the path {wrong}")
+                self.problem("Q007", field, f"the path {wrong}")
                 sound = False
             elif self.modules is not None and module not in self.modules:
-                self.problem(field, "the corpus has no such module")
+                self.problem("Q101", field, "the corpus has no such module", module)
             if type(grade) is not int or grade not in GRADES:
-                self.problem(field, f"expected an integer 0..3, got {_shown(grade)}")
+                self.problem("Q006", field, f"expected an integer 0..3, got {_shown(grade)}")
                 sound = False
             else:
                 grades[module] = grade
         if sound and not any(grade >= self.relevant_grade for grade in grades.values()):
             self.problem(
+                "Q008",
                 "relevance_grades",
                 f"no module is relevant (none has grade {self.relevant_grade} or up)",
             )
         if self.modules is not None and self.ungraded == "error":
             for module in sorted(self.modules - raw.keys()):
                 self.problem(
+                    "Q009",
                     f"relevance_grades[{_quoted(module)}]",
                     "this corpus module has no grade (grade it, or set ungraded: zero)",
                 )
@@ -262,23 +331,25 @@ class _Reader:
     def duplicate_ids(self, queries: Sequence[Query]) -> None:
         first: dict[str, int] = {}
         for index, query in enumerate(queries):
-            self.where = f"{self.name}: query {_quoted(query.id)}"
+            self.where, self.id = f"{self.name}: query {_quoted(query.id)}", query.id
             if query.id and query.id in first:
-                self.problem("id", f"queries {first[query.id] + 1} and {index + 1} share this id")
+                self.problem(
+                    "Q005", "id", f"queries {first[query.id] + 1} and {index + 1} share this id"
+                )
             first.setdefault(query.id, index)
 
     def keys(self, value: JsonObject, field: str, known: Collection[str] | None = None) -> None:
         for key in value.duplicates:
             shown = _quoted(key)
-            self.problem(f"{field}[{shown}]" if field else shown, "key given twice")
+            self.problem("Q002", f"{field}[{shown}]" if field else shown, "key given twice")
         for key in value:
             if known is None or key in known:
                 continue
             shown = _quoted(key)
-            self.warn(shown, f"unknown key, ignored (known: {', '.join(sorted(known))})")
+            self.warn("Q013", shown, f"unknown key, ignored (known: {', '.join(sorted(known))})")
             for inner in _objects(value[key]):
                 for twice in inner.duplicates:
-                    self.problem(f"{shown}: {_quoted(twice)}", "key given twice")
+                    self.problem("Q002", f"{shown}: {_quoted(twice)}", "key given twice")
 
     def text(
         self, value: JsonObject, key: str, *, default: str | None = None, multiline: bool = False
@@ -287,19 +358,19 @@ class _Reader:
         if key not in value and default is not None:
             return default
         if key not in value:
-            self.problem(key, "is missing")
+            self.problem("Q003", key, "is missing")
             return ""
         return self.sound_text(value[key], key, default is not None, multiline)
 
     def sound_text(self, text: Any, field: str, may_be_empty: bool, multiline: bool) -> str:
         if not isinstance(text, str):
-            self.problem(field, f"expected a string, got {_shown(text)}")
+            self.problem("Q004", field, f"expected a string, got {_shown(text)}")
         elif not text.strip() and not may_be_empty:
-            self.problem(field, "is empty")
+            self.problem("Q003", field, "is empty")
         elif any("\ud800" <= c <= "\udfff" for c in text):
-            self.problem(field, "has half of a surrogate pair, which is no text")
+            self.problem("Q004", field, "has half of a surrogate pair, which is no text")
         elif "\0" in text or not (multiline or text.splitlines() == [text]):
-            self.problem(field, "has a NUL or a line break")
+            self.problem("Q004", field, "has a NUL or a line break")
         else:
             return text
         return ""
@@ -307,13 +378,13 @@ class _Reader:
     def strings(self, value: JsonObject, key: str, *, required: bool = False) -> tuple[str, ...]:
         if key not in value:
             if required:
-                self.problem(key, "is missing")
+                self.problem("Q003", key, "is missing")
             return ()
         return self.string_list(value.get(key), key)
 
     def string_list(self, raw: Any, field: str) -> tuple[str, ...]:
         if not isinstance(raw, list):
-            self.problem(field, f"expected a list of strings, got {_shown(raw)}")
+            self.problem("Q004", field, f"expected a list of strings, got {_shown(raw)}")
             return ()
         texts = [
             self.sound_text(text, f"{field}[{i}]", may_be_empty=False, multiline=True)
@@ -322,7 +393,7 @@ class _Reader:
         seen: set[str] = set()
         for i, text in enumerate(texts):
             if text in seen:
-                self.problem(f"{field}[{i}]", f"stands there twice: {_quoted(text)}")
+                self.problem("Q016", f"{field}[{i}]", f"stands there twice: {_quoted(text)}")
             elif text:  # an empty one has its own problem
                 seen.add(text)
         return tuple(text for text in texts if text)
@@ -333,19 +404,19 @@ class _Reader:
         """An object of lists of strings whose keys are among `known`."""
         raw = value.get(key, JsonObject([]))
         if not isinstance(raw, JsonObject):
-            self.problem(key, f"expected an object, got {_shown(raw)}")
+            self.problem("Q004", key, f"expected an object, got {_shown(raw)}")
             return {}
         self.keys(raw, key)
         for name in raw:
             if name not in known:
-                self.problem(f"{key}[{_quoted(name)}]", otherwise)
+                self.problem("Q014", f"{key}[{_quoted(name)}]", otherwise)
         return {
             name: self.string_list(texts, f"{key}[{_quoted(name)}]") for name, texts in raw.items()
         }
 
 
 def _is_place(place: str) -> bool:
-    parts = _PLACE.fullmatch(place)
+    parts = PLACE.fullmatch(place)
     return (
         parts is not None
         and module_path_problem(parts[1]) is None

@@ -16,6 +16,7 @@ from rankgate.errors import exit_status
 
 VERBS = (
     "check",
+    "drift",
     "score",
     "judge",
     "report",

@@ -4,9 +4,8 @@ import argparse
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from rankgate.cli.shared import add_judge, add_ungraded, print_json
+from rankgate.cli.shared import add_judge, add_ungraded, print_json, read_run_file
 from rankgate.errors import InputError, one_line
 
 SUMMARY = "score a run against a query file"
@@ -49,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     cutoffs = _cutoffs(arguments.cutoffs, arguments.k)
     queries = load_queries(arguments.queries, relevant_grade=arguments.relevant_grade)
-    answers = _read_run(arguments.run_file)
+    answers = read_run_file(arguments.run_file)
     asked, answered = [query.id for query in queries.queries], [answer.query for answer in answers]
     warn(_left_out(answered, asked, f"in {arguments.run_file} but not in {arguments.queries}"))
     warn(_left_out(asked, answered, f"without an answer in {arguments.run_file}, so zero"))
@@ -91,13 +90,3 @@ def _cutoffs(given: str | None, k: int) -> list[int]:
     if not all(1 <= cutoff <= k for cutoff in cutoffs):
         raise InputError(f"--cutoffs: expected integers 1..{k} (--k), as in 1,3,5; got {given!r}")
     return sorted(set(cutoffs))
-
-
-def _read_run(path: Path) -> list[Any]:
-    from rankgate.answers import read_answers
-    from rankgate.files import read_text
-    from rankgate.trec import read_run
-
-    # JSON by its first key: the id of a TREC run's first query may begin with a brace as well.
-    is_json = re.match(r'\s*\{\s*"', read_text(path))
-    return read_answers(path) if is_json else read_run(path)

@@ -2,7 +2,10 @@
 
 import argparse
 import json
+import re
 import sys
+from pathlib import Path
+from typing import Any
 
 
 def print_json(value: object) -> None:
@@ -37,3 +40,14 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge", metavar="NAME", default="n15", help="the judge of the facts (default: n15)"
     )
+
+
+def read_run_file(path: Path) -> list[Any]:
+    """The answers of a TREC run, or of the answers.jsonl of the stage retrieve."""
+    from rankgate.answers import read_answers
+    from rankgate.files import read_text
+    from rankgate.trec import read_run
+
+    # JSON by its first key: the id of a TREC run's first query may begin with a brace as well.
+    is_json = re.match(r'\s*\{\s*"', read_text(path))
+    return read_answers(path) if is_json else read_run(path)

@@ -99,7 +99,10 @@ def _listed(store: Path, commit: str, where: str) -> Iterator[tuple[str, str, in
     """(mode, object, size, path) of a tree, as git lists it: a tree can name 10^10 files."""
     command = _command(store, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
     with subprocess.Popen(  # noqa: S603 — an argument list of checked values, no shell
-        command, env=_environment("none"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        command,
+        env=_environment("none"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdout is not None  # noqa: S101 — for mypy
@@ -176,9 +179,7 @@ def _fetch(url: str, source: GitSource, store: Path, where: str) -> None:
         branches = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
         done = _git(store, *common, "--", url, *branches, reach=url)
         if done.returncode == 0 and not _kind(store, source.commit):
-            raise InputError(
-                f"{where}.commit: no commit {source.commit} in {one_line(source.url)}"
-            )
+            raise InputError(f"{where}.commit: no commit {source.commit} in {one_line(source.url)}")
     if done.returncode:
         raise _failure(done, source, where)
 
@@ -260,9 +261,7 @@ def _command(store: Path | None, *words: str) -> list[str]:
     return ["git", "--no-pager", *folder, *settings, *words]
 
 
-def _git(
-    store: Path | None, *words: str, reach: str = ""
-) -> "subprocess.CompletedProcess[bytes]":
+def _git(store: Path | None, *words: str, reach: str = "") -> "subprocess.CompletedProcess[bytes]":
     """Run git; `reach` is the URL that it may speak to, none by default."""
     try:
         with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:

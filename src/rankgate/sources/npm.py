@@ -54,7 +54,9 @@ def _pack(source: NpmSource, file: Path, where: str) -> None:
     package = f"{source.name} {source.version}"
     code, why = _complaint(result.stdout.decode("utf-8", "replace"))
     if code in _OFFLINE:
-        raise UnreachableError(f"{where}: no network: npm's registry cannot be reached for {package}")
+        raise UnreachableError(
+            f"{where}: no network: npm's registry cannot be reached for {package}"
+        )
     if code in ("E404", "ETARGET"):
         raise InputError(f"{where}: no {package} in npm's registry")
     said = why or result.stderr.decode("utf-8", "replace")
