@@ -306,9 +306,7 @@ def test_an_sdist_of_another_hash_is_not_kept(index: Index, downloads: Path) -> 
 
 
 @pytest.mark.parametrize("change", [{"name": "nopkg"}, {"version": "2.0"}])
-def test_a_missing_sdist_is_named(
-    index: Index, downloads: Path, change: dict[str, str]
-) -> None:
+def test_a_missing_sdist_is_named(index: Index, downloads: Path, change: dict[str, str]) -> None:
     index.files[SDIST], index.files[NAME] = sdist(), wheel()
     source = pinned_sdist(sdist(), **change)
     expected = f"{WHERE}: no sdist of {source.name} {source.version} in the package index"
@@ -473,6 +471,18 @@ def test_too_much_in_total_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 5)
     content = archive_of(("a.py", b"123"), ("b.py", b"456"))
     assert refusal(content, tmp_path) == f"{WHERE}: refused: unpacks to more than 5 bytes"
+
+
+def test_a_million_entries_are_refused_before_they_are_listed(tmp_path: Path) -> None:
+    content = archive_of(("a.py", b"")) + b"PK\1\2" + bytes(43)
+    path = tmp_path / "some.whl"
+    path.write_bytes((b"PK\1\2" + bytes(43)) * 250_000 + content)
+    tracemalloc.start()
+    with pytest.raises(InputError, match="refused: more than 200000 files"):
+        list(wheel_files(path, WHERE))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
 
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

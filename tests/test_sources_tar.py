@@ -239,13 +239,8 @@ def test_an_xz_archive_that_wants_gigabytes_of_memory_is_refused(offered: Offere
     assert "emory usage limit" in refusal(offered, content)
 
 
-def test_a_million_entries_are_refused(offered: Offered) -> None:
-    blocks = b"".join(header(f"{number}.py") for number in range(1000))
-    assert refusal(offered, gzip.compress(blocks * 1000, 1)) == "refused: '0.py' stands there twice"
-
-
-def test_a_million_folders_are_refused(offered: Offered) -> None:
-    content = gzip.compress(header("a/", kind=tarfile.DIRTYPE) * 250_000, 1)
+def test_a_million_entries_are_refused_after_the_200_000th(offered: Offered) -> None:
+    content = gzip.compress(header("a/", kind=tarfile.DIRTYPE) * 1000, 1) * 201
     assert refusal(offered, content) == "refused: more than 200000 files"
 
 
@@ -293,9 +288,7 @@ def test_what_is_no_archive_is_named(offered: Offered, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_an_archive_cut_off_is_an_error(
-    offered: Offered, pack: Callable[[bytes], bytes]
-) -> None:
+def test_an_archive_cut_off_is_an_error(offered: Offered, pack: Callable[[bytes], bytes]) -> None:
     content = pack(file("a.py", random.Random(1).randbytes(5000)) + END)
     assert refusal(offered, content[: len(content) // 2]).startswith("broken archive: ")
 

@@ -11,7 +11,12 @@ MAX_BYTES = 1 << 30
 
 
 def kept(
-    downloads: Path, suffix: str, algorithm: str, digest: str, where: str, get: Callable[[Path], str]
+    downloads: Path,
+    suffix: str,
+    algorithm: str,
+    digest: str,
+    where: str,
+    get: Callable[[Path], str],
 ) -> Path:
     """The file of this hash in `downloads`, brought there by `get` when it is not.
 

@@ -46,7 +46,8 @@ def _pack(source: NpmSource, file: Path, where: str) -> None:
             check=False,
         )
     except FileNotFoundError:
-        raise UnreachableError(f"{where}: npm is not installed, and it fetches npm's packages")
+        why = f"{where}: npm is not installed, and it fetches npm's packages"
+        raise UnreachableError(why) from None
     tarballs = list(file.parent.glob("*.tgz"))
     if result.returncode == 0 and len(tarballs) == 1:
         tarballs[0].replace(file)
@@ -54,7 +55,9 @@ def _pack(source: NpmSource, file: Path, where: str) -> None:
     package = f"{source.name} {source.version}"
     code, why = _complaint(result.stdout.decode("utf-8", "replace"))
     if code in _OFFLINE:
-        raise UnreachableError(f"{where}: no network: npm's registry cannot be reached for {package}")
+        raise UnreachableError(
+            f"{where}: no network: npm's registry cannot be reached for {package}"
+        )
     if code in ("E404", "ETARGET"):
         raise InputError(f"{where}: no {package} in npm's registry")
     said = why or result.stderr.decode("utf-8", "replace")
