@@ -163,7 +163,8 @@ def main() -> int:
             print(
                 f"{repo}: {count} modules, {size / 1e6:.1f} MB: "
                 f"fixture {seconds['fixture']:.2f} + index {seconds['index']:.2f} = {both:.2f} "
-                f"(at most {most_seconds:g}), {peak / 1e6:.0f} MB (at most {most_bytes / 1e6:.0f}); "
+                f"(at most {most_seconds:g}), {peak / 1e6:.0f} MB "
+                f"(at most {most_bytes / 1e6:.0f}); "
                 f"words {seconds['words']:.2f}, {both / seconds['words']:.1f} times as long: "
                 f"{'ok' if fine else 'MISSED'}"
             )

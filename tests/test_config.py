@@ -285,7 +285,8 @@ def test_the_projects_own_settings_are_sound() -> None:
                                    "got '/etc'"),
         ("repo/mine/root", "../x", "repo.mine.root: expected a folder inside the source, "
                                    "got '../x'"),
-        ("repo/mine/source", MISSING, "repo.mine.source.type: is missing; expected one of local, pypi, npm, git, archive"),
+        ("repo/mine/source", MISSING,
+         "repo.mine.source.type: is missing; expected one of local, pypi, npm, git, archive"),
         ("repo/mine/source/type", "ftp",
          "repo.mine.source.type: expected one of local, pypi, npm, git, archive, got 'ftp'"),
         ("repo/mine/source/path", "", "repo.mine.source.path: is empty"),
