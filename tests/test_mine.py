@@ -39,12 +39,7 @@ def shop(tmp_path: Path) -> Project:
     project.write("src/tax.py", "RATE = 0.2\n\n\ndef tax(price):\n    return price * RATE\n")
     project.write(
         "README.md",
-        "# Shop
-
-## Price of articles
-
-The price is multiplied by the tax rate.
-",
+        "# Shop\n\n## Price of articles\n\nThe price is multiplied by the tax rate.\n",
     )
     project.run("git", "init", "--quiet", "--initial-branch=main")
     project.commit("Initial commit")
