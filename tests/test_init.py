@@ -125,8 +125,10 @@ def test_wheel_has_the_files_of_a_project(tmp_path: Path) -> None:
         ignore=shutil.ignore_patterns(".git", ".venv", "work", "cache", "build", "tmp"),
     )
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-        + ["--wheel-dir", str(tmp_path), str(source)],
+        [
+            *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"),
+            *("--no-build-isolation", "--wheel-dir", str(tmp_path), str(source)),
+        ],
         check=True,
         env=os.environ | {"PIP_NO_INDEX": "1"},
     )
