@@ -171,7 +171,7 @@ def _draws(n: int, rows: int, seed: int, block: int) -> Floats:
 def _signs(n: int, rows: int, seed: int, block: int) -> Floats:
     """A random sign for each of n queries, shape (rows, n)."""
     bits = np.random.default_rng([seed, n, block, 1]).integers(0, 2, size=(rows, n), dtype=np.int8)
-    return 1.0 - 2.0 * bits
+    return np.where(bits, -1.0, 1.0)
 
 
 def randomisation_p(d: Floats, *, resamples: int, seed: int) -> Floats:
