@@ -24,6 +24,8 @@ VERBS = (
     "ratchet",
     "params",
     "fetch",
+    "pool",
+    "grade",
     "conform",
     "completion",
 )
