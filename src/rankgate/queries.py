@@ -271,7 +271,7 @@ class _Reader:
         )
         for key, places in provenance.items():
             for place in places:
-                if not _is_place(place):
+                if not is_place(place):
                     self.problem(
                         "Q015",
                         f"provenance[{_quoted(key)}]",
@@ -415,8 +415,9 @@ class _Reader:
         }
 
 
-def _is_place(place: str) -> bool:
-    parts = PLACE.fullmatch(place)
+def is_place(place: object) -> bool:
+    """Whether this is a place in a module, as provenance has it: `module:first-last`."""
+    parts = PLACE.fullmatch(place) if isinstance(place, str) else None
     return (
         parts is not None
         and module_path_problem(parts[1]) is None

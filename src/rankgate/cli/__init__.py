@@ -26,6 +26,8 @@ VERBS = (
     "ratchet",
     "params",
     "fetch",
+    "pool",
+    "grade",
     "conform",
     "completion",
 )
