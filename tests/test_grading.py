@@ -541,9 +541,9 @@ def test_without_a_terminal_it_says_so_and_ends_with_2(run: Run) -> None:
     Path("src").mkdir()
     Path("src/a.py").write_text("x = 1\n")
     Path("pool.json").write_text('{"version": 1, "queries": {"sign": ["a.py"]}}')
+    words = ["grade", "--queries", "queries.json", "--pool", "pool.json", "--corpus", "src"]
     done = subprocess.run(
-        [sys.executable, "-m", "rankgate.cli", "grade", "--queries", "queries.json"]
-        + ["--pool", "pool.json", "--corpus", "src", "--annotator", "eve"],
+        [sys.executable, "-m", "rankgate.cli", *words, "--annotator", "eve"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
