@@ -47,6 +47,8 @@ mutation: $(VENV)/dev.done ## mutate the measures; fails when under 95 % of the 
 bench: $(VENV)/dev.done ## time it against its peers, as ratios
 	python benchmarks/scoring.py
 	python benchmarks/retrieval.py
+	python benchmarks/comparing.py
+	python benchmarks/corpus.py
 
 # Retrievers that download models, and repositories from npm: not part of `make repro`.
 .PHONY: suite

@@ -1,7 +1,9 @@
 """The default retriever on small corpora."""
 
+import itertools
 import math
 import os
+import random
 import subprocess
 import sys
 import time
@@ -9,12 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+import bm25s
 import pytest
 
 from rankgate.answers import Retrieved
 from rankgate.corpus import Candidate, Corpus, write_corpus
 from rankgate.errors import InputError
-from rankgate.retrievers.bm25 import BM25
+from rankgate.retrievers.bm25 import BM25, weigh
+from rankgate.retrievers.code_text import terms
 from rankgate.tokens import count_tokens
 
 SHOP = {
@@ -166,7 +170,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from rankgate.corpus import Corpus
-from rankgate.retrievers.bm25 import BM25
+from rankgate.retrievers.bm25 import BM25, weigh
 made, corpus, index = BM25(), Corpus(Path(sys.argv[1])), Path(sys.argv[2])
 made.build(corpus, index)
 made.open(corpus, index)
@@ -269,3 +273,23 @@ def test_option_out_of_range_is_named(option: str, value: object, message: str) 
 
 def test_version_names_the_library() -> None:
     assert BM25.version.startswith("bm25s ")
+
+
+def test_the_weights_are_those_of_bm25s(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    names = ["alpha", "betaGamma", "x", "get_http_header2", "été", "____", "y" * 70, "delta"]
+    documents = [[rng.randrange(len(names)) for _ in range(rng.randrange(30))] for _ in range(40)]
+    documents[7] = []
+    ends = list(itertools.accumulate(map(len, documents)))
+    runs = [number for document in documents for number in document]
+    scores, columns = weigh(names, runs, ends, k1=1.3, b=0.6)
+    ids = {"": 0}
+    for name in names:
+        for term in terms(name):
+            ids.setdefault(term, len(ids))
+    peer = bm25s.BM25(k1=1.3, b=0.6, method="lucene", dtype="float64", backend="numpy")
+    found = [[0, *(ids[t] for n in document for t in terms(names[n]))] for document in documents]
+    peer.index((found, ids), show_progress=False)
+    assert columns == ids
+    for part in ("data", "indices", "indptr"):
+        assert scores[part].tolist() == peer.scores[part].tolist()

@@ -11,11 +11,15 @@ import pytest
 import yaml
 
 from rankgate.config import (
+    ArchiveSource,
     Component,
     Floor,
+    GitSource,
     LocalSource,
+    NpmSource,
     PypiSource,
     Settings,
+    Source,
     load_gate,
     load_settings,
     pick,
@@ -91,6 +95,120 @@ def test_a_pypi_source_is_read(tmp_path: Path, sound: dict[str, Any]) -> None:
     assert load(tmp_path, sound).repos["requests"].source == expected
 
 
+COMMIT = "0123456789abcdef0123" * 2
+INTEGRITY = "sha512-" + "A" * 86 + "=="
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            {"type": "pypi", "name": "tomli", "version": "2.2.1", "sha256": SHA, "kind": "sdist"},
+            PypiSource("tomli", "2.2.1", SHA, "", "sdist"),
+        ),
+        (
+            {"type": "npm", "name": "@scope/a.b", "version": "1.0.0-rc.1", "integrity": INTEGRITY},
+            NpmSource("@scope/a.b", "1.0.0-rc.1", INTEGRITY),
+        ),
+        (
+            {"type": "git", "url": "https://example.org/a.git", "commit": COMMIT.upper()},
+            GitSource("https://example.org/a.git", COMMIT),
+        ),
+        ({"type": "git", "url": "../a b", "commit": "v1.0"}, GitSource("../a b", "v1.0")),
+        ({"type": "git", "url": "git@host:a/b", "commit": SHA}, GitSource("git@host:a/b", SHA)),
+        (
+            {"type": "git", "url": "ssh://git@host/a", "commit": COMMIT},
+            GitSource("ssh://git@host/a", COMMIT),
+        ),
+        ({"type": "archive", "url": "a.zip", "sha256": SHA}, ArchiveSource("a.zip", SHA)),
+        (
+            {"type": "archive", "url": "http://localhost:8000/a.tgz", "sha256": SHA},
+            ArchiveSource("http://localhost:8000/a.tgz", SHA),
+        ),
+    ],
+)
+def test_every_kind_of_source_is_read(
+    tmp_path: Path, sound: dict[str, Any], source: dict[str, str], expected: Source
+) -> None:
+    assert load(tmp_path, changed(sound, "repo/mine/source", source)).repos["mine"].source == (
+        expected
+    )
+
+
+URLS = {"git": {"commit": COMMIT}, "archive": {"sha256": SHA}}
+
+
+@pytest.mark.parametrize("kind", URLS)
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("--upload-pack=touch x", "not usable"),
+        ("ext::sh -c 'touch x'", "not usable"),
+        ("a\nb", "not usable"),
+        ("http://example.org/a", "expected https://"),
+        ("ftp://example.org/a", "expected https://"),
+        ("file:///etc/a", "expected https://"),
+        ("http://127.0.0.1.example.org/a", "expected https://"),
+        ("https://user:secret@example.org/a", "holds a user or password"),
+    ],
+)
+def test_a_url_that_is_not_safe_is_refused(
+    tmp_path: Path, sound: dict[str, Any], kind: str, url: str, why: str
+) -> None:
+    source = {"type": kind, "url": url, **URLS[kind]}
+    (line,) = problems(tmp_path, changed(sound, "repo/mine/source", source))
+    assert line.startswith(f"repo.mine.source.url: {why}")
+
+
+@pytest.mark.parametrize(
+    ("source", "field"),
+    [
+        ({"type": "git", "url": "a", "commit": "--output=x"}, "commit"),
+        ({"type": "git", "url": "a", "commit": "a b"}, "commit"),
+        ({"type": "git", "url": "a"}, "commit"),
+        ({"type": "npm", "name": "-x", "version": "1.0.0", "integrity": INTEGRITY}, "name"),
+        ({"type": "npm", "name": "../x", "version": "1.0.0", "integrity": INTEGRITY}, "name"),
+        ({"type": "npm", "name": "a/b", "version": "1.0.0", "integrity": INTEGRITY}, "name"),
+        ({"type": "npm", "name": "a", "version": "latest", "integrity": INTEGRITY}, "version"),
+        ({"type": "npm", "name": "a", "version": "^1.0.0", "integrity": INTEGRITY}, "version"),
+        ({"type": "npm", "name": "a", "version": "1.0.0", "integrity": "sha1-ab"}, "integrity"),
+        ({"type": "archive", "url": "a.zip", "sha256": "ab"}, "sha256"),
+        ({"type": "archive", "url": "a.zip", "sha256": SHA, "name": "a"}, "name"),
+        (
+            {"type": "pypi", "name": "a", "version": "1", "sha256": SHA, "kind": "egg"},
+            "kind",
+        ),
+        (
+            {
+                "type": "pypi",
+                "name": "a",
+                "version": "1",
+                "sha256": SHA,
+                "kind": "sdist",
+                "tag": "cp311-cp311-any",
+            },
+            "tag",
+        ),
+    ],
+)
+def test_a_wrong_source_is_named_with_its_field(
+    tmp_path: Path, sound: dict[str, Any], source: dict[str, str], field: str
+) -> None:
+    (line,) = problems(tmp_path, changed(sound, "repo/mine/source", source))
+    assert line.startswith(f"repo.mine.source.{field}: ")
+
+
+@pytest.mark.parametrize("key", ["tests", "generated"])
+def test_tests_and_generated_files_are_out_unless_asked_for(
+    tmp_path: Path, sound: dict[str, Any], key: str
+) -> None:
+    assert getattr(load(tmp_path, sound).repos["mine"], key) is False
+    settings = load(tmp_path, changed(sound, f"repo/mine/{key}", value=True))
+    assert getattr(settings.repos["mine"], key) is True
+    (line,) = problems(tmp_path, changed(sound, f"repo/mine/{key}", "no"))
+    assert line == f"repo.mine.{key}: expected true or false, got 'no'"
+
+
 def test_a_sha256_may_be_in_capitals(tmp_path: Path, sound: dict[str, Any]) -> None:
     settings = load(tmp_path, changed(sound, "repo/requests/source/sha256", SHA.upper()))
     assert settings.repos["requests"].source == PypiSource("requests", "2.32.3", SHA)
@@ -155,8 +273,8 @@ def test_the_projects_own_settings_are_sound() -> None:
         ("repo/mine/queries", ".", "repo.mine.queries: no such file: ."),
         ("repo/mine/queries", "no.json", "repo.mine.queries: no such file: no.json"),
         ("repo/mine/queries", "a\0\nb", "repo.mine.queries: no such file: a b"),
-        ("repo/mine/typo", 1, "repo.mine.typo: unknown key (known: exclude, include, queries, "
-                              "root, source, ungraded)"),
+        ("repo/mine/typo", 1, "repo.mine.typo: unknown key (known: exclude, generated, include, "
+                              "queries, root, source, tests, ungraded)"),
         ("repo/mine/ungraded", "none",
          "repo.mine.ungraded: expected one of error, zero, skip, got 'none'"),
         ("repo/mine/include", "*.py", "repo.mine.include: expected a list of strings, got '*.py'"),
@@ -167,9 +285,10 @@ def test_the_projects_own_settings_are_sound() -> None:
                                    "got '/etc'"),
         ("repo/mine/root", "../x", "repo.mine.root: expected a folder inside the source, "
                                    "got '../x'"),
-        ("repo/mine/source", MISSING, "repo.mine.source.type: is missing; expected local or pypi"),
+        ("repo/mine/source", MISSING,
+         "repo.mine.source.type: is missing; expected one of local, pypi, npm, git, archive"),
         ("repo/mine/source/type", "ftp",
-         "repo.mine.source.type: expected one of local, pypi, got 'ftp'"),
+         "repo.mine.source.type: expected one of local, pypi, npm, git, archive, got 'ftp'"),
         ("repo/mine/source/path", "", "repo.mine.source.path: is empty"),
         ("repo/mine/source/path", MISSING, "repo.mine.source.path: is missing"),
         ("repo/mine/source/sha256", SHA,

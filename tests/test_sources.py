@@ -7,10 +7,13 @@ import socket
 import stat
 import struct
 import tarfile
+import tempfile
 import threading
 import tracemalloc
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -22,8 +25,9 @@ import rankgate.sources
 from rankgate.config import LocalSource, PypiSource
 from rankgate.corpus import write_corpus
 from rankgate.errors import InputError, UnreachableError
-from rankgate.sources import candidates, described, fetch, pypi
-from rankgate.sources.pypi import fetch_wheel, wheel_files
+from rankgate.sources import archives, candidates, described, fetch
+from rankgate.sources.archives import archive_files
+from rankgate.sources.pypi import fetch_sdist, fetch_wheel, wheel_files
 
 WHERE = "repo.tiny.source"
 NAME = "tinypkg-1.0-py3-none-any.whl"
@@ -46,6 +50,7 @@ def wheel(files: Mapping[str, str] | None = None) -> bytes:
     return buffer.getvalue()
 
 
+@cache
 def sdist() -> bytes:
     """An sdist whose setup.py must never run."""
     buffer = io.BytesIO()
@@ -250,6 +255,90 @@ def test_a_wheel_becomes_a_corpus_and_none_of_its_code_runs(
     assert corpus.read("sub/a.py") == b"A"
 
 
+# Sdists
+
+
+def sdist_failure(source: PypiSource, downloads: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        fetch_sdist(source, downloads, WHERE)
+    assert not list(downloads.rglob("*.archive"))
+    (line,) = caught.value.problems
+    assert line.isprintable()
+    return line
+
+
+def pinned_sdist(content: bytes, **changes: str) -> PypiSource:
+    return replace(pinned(content, **changes), kind="sdist")
+
+
+SDIST = "tinypkg-1.0.tar.gz"
+
+
+def test_an_sdist_is_fetched_and_none_of_its_code_runs(index: Index, downloads: Path) -> None:
+    index.files[SDIST], index.files[NAME] = sdist(), wheel()
+    kept = fetch_sdist(pinned_sdist(sdist()), downloads, WHERE)
+    assert kept == downloads / f"{sha256(sdist())}.archive"
+    assert [file.path for file in archive_files(kept, WHERE)] == ["tinypkg-1.0/setup.py"]
+    assert index.requests == ["/simple/tinypkg/", f"/files/{SDIST}"]
+
+
+def test_a_kept_sdist_needs_no_network(offline: None, downloads: Path) -> None:
+    downloads.mkdir()
+    kept = downloads / f"{sha256(sdist())}.archive"
+    kept.write_bytes(sdist())
+    assert fetch_sdist(pinned_sdist(sdist()), downloads, WHERE) == kept
+
+
+def test_an_sdist_is_a_zip_as_well(index: Index, downloads: Path) -> None:
+    content = archive_of(("tinypkg-1.0/a.py", b"A"))
+    index.files["tinypkg-1.0.zip"] = content
+    kept = fetch_sdist(pinned_sdist(content), downloads, WHERE)
+    assert [file.path for file in archive_files(kept, WHERE)] == ["tinypkg-1.0/a.py"]
+
+
+def test_an_sdist_of_another_hash_is_not_kept(index: Index, downloads: Path) -> None:
+    index.files[SDIST] = sdist()
+    wrong = "ab" * 32
+    assert sdist_failure(pinned_sdist(b"", sha256=wrong), downloads) == (
+        f"{WHERE}.sha256: expected {wrong}, but the sdist of tinypkg 1.0 has {sha256(sdist())}; "
+        "nothing was kept"
+    )
+
+
+@pytest.mark.parametrize("change", [{"name": "nopkg"}, {"version": "2.0"}])
+def test_a_missing_sdist_is_named(index: Index, downloads: Path, change: dict[str, str]) -> None:
+    index.files[SDIST], index.files[NAME] = sdist(), wheel()
+    source = pinned_sdist(sdist(), **change)
+    expected = f"{WHERE}: no sdist of {source.name} {source.version} in the package index"
+    assert sdist_failure(source, downloads) == expected
+
+
+def test_a_wheel_is_no_sdist(index: Index, downloads: Path) -> None:
+    index.files[NAME] = wheel()
+    expected = f"{WHERE}: no sdist of tinypkg 1.0 in the package index"
+    assert sdist_failure(pinned_sdist(wheel()), downloads) == expected
+
+
+def test_no_network_for_an_sdist_says_so(offline: None, downloads: Path) -> None:
+    with pytest.raises(UnreachableError, match="the package index cannot be reached for tinypkg"):
+        fetch_sdist(pinned_sdist(sdist()), downloads, WHERE)
+
+
+def test_half_an_sdist_is_never_kept(index: Index, downloads: Path) -> None:
+    index.files[SDIST], index.cut = sdist(), True
+    assert sdist_failure(pinned_sdist(sdist()), downloads).startswith(WHERE)
+
+
+def test_a_folder_of_sdists_will_do_for_an_index(
+    alone: pytest.MonkeyPatch, tmp_path: Path, downloads: Path
+) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / SDIST).write_bytes(sdist())
+    alone.setenv("PIP_NO_INDEX", "1")
+    alone.setenv("PIP_FIND_LINKS", str(tmp_path / "files"))
+    assert fetch_sdist(pinned_sdist(sdist()), downloads, WHERE).read_bytes() == sdist()
+
+
 def test_a_source_is_described_for_the_manifest() -> None:
     assert described(LocalSource("src")) == {"type": "local", "path": "src"}
     assert described(PypiSource("a", "1", "ab")) == {
@@ -298,7 +387,7 @@ def test_every_file_of_a_wheel_is_offered(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["../evil.py", "a/../../evil.py", "/etc/evil.py", "C:/evil.py", "a\\..\\evil.py", "a\nb.py"],
+    ["../evil.py", "a/../../evil.py", "/etc/evil.py", "C:/evil.py", "a\\..\\evil.py", "\\evil.py"],
 )
 def test_a_name_that_could_leave_the_folder_is_refused(tmp_path: Path, name: str) -> None:
     content = archive_of((name, b""), ("sound.py", b""))
@@ -318,11 +407,24 @@ def test_a_name_of_thousands_of_folders_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFSOCK]
+    ("kind", "reason"),
+    [
+        (stat.S_IFLNK, "a symbolic link"),
+        (stat.S_IFIFO, "no regular file"),
+        (stat.S_IFCHR, "no regular file"),
+        (stat.S_IFBLK, "no regular file"),
+        (stat.S_IFSOCK, "no regular file"),
+    ],
 )
-def test_a_link_or_a_device_is_refused(tmp_path: Path, kind: int) -> None:
-    content = archive_of((entry("a.py", kind | 0o777), b"/etc/passwd"))
-    assert refusal(content, tmp_path) == f"{WHERE}: refused: 'a.py' is a link or a device"
+def test_a_link_or_a_device_is_offered_as_refused(tmp_path: Path, kind: int, reason: str) -> None:
+    path = tmp_path / "some.whl"
+    path.write_bytes(archive_of((entry("a.py", kind | 0o777), b"/etc/passwd")))
+    assert [(file.path, file.refused) for file in wheel_files(path, WHERE)] == [("a.py", reason)]
+
+
+def test_a_file_below_a_link_is_refused(tmp_path: Path) -> None:
+    content = archive_of((entry("a", stat.S_IFLNK | 0o777), b"/etc"), ("a/passwd", b""))
+    assert refusal(content, tmp_path) == f"{WHERE}: refused: 'a' is a file and a folder"
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -346,7 +448,7 @@ def test_an_encrypted_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_compression_that_cannot_be_bounded_is_refused(tmp_path: Path, compression: int) -> None:
     content = archive_of(("a.py", b"A"), compression=compression)
-    assert refusal(content, tmp_path) == f"{WHERE}: refused: 'a.py' is compressed as no wheel is"
+    assert refusal(content, tmp_path) == f"{WHERE}: refused: 'a.py' is neither stored nor deflated"
 
 
 def test_a_bomb_is_refused(tmp_path: Path) -> None:
@@ -366,13 +468,25 @@ def test_a_bomb_that_lies_about_its_size_unpacks_no_further(tmp_path: Path) -> N
 
 
 def test_too_much_in_total_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pypi, "MAX_UNPACKED_BYTES", 5)
+    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 5)
     content = archive_of(("a.py", b"123"), ("b.py", b"456"))
     assert refusal(content, tmp_path) == f"{WHERE}: refused: unpacks to more than 5 bytes"
 
 
+def test_a_million_entries_are_refused_before_they_are_listed(tmp_path: Path) -> None:
+    content = archive_of(("a.py", b"")) + b"PK\1\2" + bytes(43)
+    path = tmp_path / "some.whl"
+    path.write_bytes((b"PK\1\2" + bytes(43)) * 250_000 + content)
+    tracemalloc.start()
+    with pytest.raises(InputError, match="refused: more than 200000 files"):
+        list(wheel_files(path, WHERE))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pypi, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(archives, "MAX_ENTRIES", 2)
     content = archive_of(*((f"{number}.py", b"") for number in range(3)))
     assert refusal(content, tmp_path) == f"{WHERE}: refused: more than 2 files"
 
@@ -421,7 +535,8 @@ def test_any_damage_to_an_archive_is_an_input_error_at_the_most(data: st.DataObj
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(content)) | st.just(len(content)))
-    stream = io.BytesIO(bytes(content[:cut]))
-    with contextlib.suppress(InputError):
-        for file in wheel_files(stream, WHERE):  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(InputError):
+        path = Path(folder, "damaged.whl")
+        path.write_bytes(content[:cut])
+        for file in wheel_files(path, WHERE):
             file.read()

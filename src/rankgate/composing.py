@@ -11,8 +11,14 @@ from rankgate.errors import InputError, one_line
 CONF = Path("conf")
 
 
-def compose(target: Path = PARAMS, overrides: Sequence[str] = ()) -> None:
+def compose(
+    target: Path | None = None, overrides: Sequence[str] = (), project: Path = Path()
+) -> None:
     """Write what conf/config.yaml composes with the overrides.
+
+    Args:
+        target: default: the project's params.yaml.
+        project: the folder that has conf/.
 
     Raises:
         InputError: conf/ does not compose, or the extra `pipeline` is not installed.
@@ -23,11 +29,13 @@ def compose(target: Path = PARAMS, overrides: Sequence[str] = ()) -> None:
         raise InputError(
             "composing needs DVC and Hydra: pip install 'rankgate[pipeline]'"
         ) from None
-    folder = str(CONF.resolve())
-    if not (CONF / "config.yaml").is_file():
+    folder = str((project / CONF).resolve())
+    if not (project / CONF / "config.yaml").is_file():
         raise InputError(f"{CONF}/config.yaml: no such file; run this in the project's folder")
     try:
-        compose_and_dump(target, folder, None, "config", folder, list(overrides))
+        compose_and_dump(
+            target or project / PARAMS, folder, None, "config", folder, list(overrides)
+        )
     except Exception as error:  # Hydra, OmegaConf and the YAML parser each have their own
         if isinstance(error, OSError) and error.errno:  # params.yaml cannot be written
             raise

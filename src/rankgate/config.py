@@ -3,7 +3,7 @@
 import re
 import reprlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -423,7 +423,7 @@ def _repo(name: str, part: Section) -> RepoSettings:
 
 
 def _source(part: Section) -> Source:
-    readers = {
+    readers: dict[str, Callable[[Section], Source]] = {
         "local": lambda part: LocalSource(part.text("path")),
         "pypi": _pypi,
         "npm": _npm,

@@ -223,7 +223,8 @@ class _Clashes:
 def _refusal(path: str, size: int) -> str:
     if wrong := module_path_problem(path):
         return f"its path {wrong}"
-    if not CLUTTER.isdisjoint(path.split("/")[:-1]):
+    *folders, name = path.lower().split("/")  # some file systems do not tell .GIT from .git
+    if not CLUTTER.isdisjoint(folders) or name == ".git":
         return "in a folder of version control or tools"
     if size > MAX_MODULE_BYTES:
         return _TOO_LARGE

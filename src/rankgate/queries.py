@@ -52,6 +52,18 @@ class Query:
     provenance: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     allow: tuple[str, ...] = ()
 
+    def grades_digest(self) -> str:
+        """Equal for an equal question with equal grades, in whatever order they stand.
+
+        Grade 0 is left out: it counts as no grade does, but for `ungraded: skip`.
+        """
+        return _digest(self.question, sorted((m, g) for m, g in self.grades.items() if g))
+
+    def facts_digest(self) -> str:
+        """Equal for an equal question with equal facts and aliases."""
+        aliases = {fact: self.aliases.get(fact, ()) for fact in self.facts}
+        return _digest(self.question, list(aliases.items()))
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -75,18 +87,6 @@ class Problem:
     def line(self) -> str:
         """The problem in one line."""
         return ": ".join(part for part in (self.where, self.field, self.text) if part)
-
-    def grades_digest(self) -> str:
-        """Equal for an equal question with equal grades, in whatever order they stand.
-
-        Grade 0 is left out: it counts as no grade does, but for `ungraded: skip`.
-        """
-        return _digest(self.question, sorted((m, g) for m, g in self.grades.items() if g))
-
-    def facts_digest(self) -> str:
-        """Equal for an equal question with equal facts and aliases."""
-        aliases = {fact: self.aliases.get(fact, ()) for fact in self.facts}
-        return _digest(self.question, list(aliases.items()))
 
 
 @dataclass(frozen=True)

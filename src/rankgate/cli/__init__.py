@@ -15,6 +15,8 @@ from rankgate import __version__
 from rankgate.errors import exit_status
 
 VERBS = (
+    "init",
+    "mine",
     "check",
     "drift",
     "score",

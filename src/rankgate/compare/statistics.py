@@ -6,6 +6,7 @@ Everything here takes the paired differences of the queries, after − before: a
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 EXACT_UP_TO = 13  # 2^13 = 8192 sign patterns are fewer than the usual number of resamples
-_BLOCK = 1 << 22  # numbers of a resampling matrix in memory at once
+_BLOCK = 1 << 21  # numbers of a resampling matrix in memory at once
 
 
 @dataclass(frozen=True)
@@ -144,16 +145,33 @@ def interval(
 def _resampled_means(d: Floats, resamples: int, seed: int) -> Floats:
     """The means of `resamples` draws of n queries with replacement, shape (resamples, measures)."""
     n = d.shape[0]
-    random = np.random.default_rng([seed, n])
-    means = np.empty((resamples, d.shape[1]))
-    block = max(1, _BLOCK // n)
-    for start in range(0, resamples, block):
-        rows = min(block, resamples - start)
-        drawn = random.integers(0, n, size=(rows, n), dtype=np.int32)
-        drawn += (np.arange(rows, dtype=np.int32) * n)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
-        means[start : start + rows] = counts @ d / n
-    return means
+    rows = _rows(n, resamples)
+    return np.concatenate(
+        [
+            _draws(n, rows, seed, block)[: resamples - block * rows] @ d / n
+            for block in range(math.ceil(resamples / rows))
+        ]
+    )
+
+
+def _rows(n: int, resamples: int) -> int:
+    """How many resamples of n queries are in memory at once."""
+    return min(resamples, max(1, _BLOCK // n))
+
+
+@lru_cache(maxsize=4)  # cells of equally many queries share it
+def _draws(n: int, rows: int, seed: int, block: int) -> Floats:
+    """How often each of n queries is drawn, shape (rows, n)."""
+    drawn = np.random.default_rng([seed, n, block]).integers(0, n, size=(rows, n))
+    drawn += (np.arange(rows) * n)[:, None]
+    return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+@lru_cache(maxsize=4)
+def _signs(n: int, rows: int, seed: int, block: int) -> Floats:
+    """A random sign for each of n queries, shape (rows, n)."""
+    bits = np.random.default_rng([seed, n, block, 1]).integers(0, 2, size=(rows, n), dtype=np.int8)
+    return np.where(bits, -1.0, 1.0)
 
 
 def randomisation_p(d: Floats, *, resamples: int, seed: int) -> Floats:
@@ -179,14 +197,12 @@ def randomisation_p(d: Floats, *, resamples: int, seed: int) -> Floats:
             ps[m] = _as_extreme(sums[:, None], values.sum(keepdims=True)).mean()
     if many:
         observed = d[:, many].sum(axis=0)
-        random = np.random.default_rng([seed, d.shape[0], 1])
         extreme = np.zeros(len(many))
-        block = max(1, _BLOCK // d.shape[0])
-        for start in range(0, resamples, block):
-            rows = min(block, resamples - start)
-            bits = random.integers(0, 2, size=(rows, d.shape[0]), dtype=np.int8)
-            sums = (1.0 - 2.0 * bits) @ d[:, many]
-            extreme += _as_extreme(sums, observed).sum(axis=0)
+        n = d.shape[0]
+        rows = _rows(n, resamples)
+        for block in range(math.ceil(resamples / rows)):
+            signs = _signs(n, rows, seed, block)[: resamples - block * rows]
+            extreme += _as_extreme(signs @ d[:, many], observed).sum(axis=0)
         ps[many] = (1 + extreme) / (1 + resamples)
     return ps
 

@@ -222,7 +222,8 @@ def weigh(
     count = np.array([len(terms) for terms in terms_of], dtype=np.int64)
     flat = np.array([term for terms in terms_of for term in terms], dtype=np.int64)
     start = np.cumsum(count) - count
-    sizes = np.diff(np.array(ends, dtype=np.int64), prepend=0)
+    bounds = np.array([0, *ends], dtype=np.int64)
+    sizes = bounds[1:] - bounds[:-1]
     documents = len(sizes)
     # How often each document has each word, then each term.
     key = np.repeat(np.arange(documents) * max(1, len(words)), sizes) + np.asarray(runs)

@@ -100,20 +100,22 @@ def _outline(lines: Sequence[str]) -> Iterator[tuple[bool, bool, tuple[str, ...]
             while around and around[-1][0] >= indent:
                 around.pop()
             scope = tuple(name for _, name in around)
-        name = _defined(head) if indent < len(head) else ""
+        name = ""
+        # The conditions, which most lines fail, are cheaper than patterns that try and fail.
+        if indent >= len(head):
+            pass
+        elif "a" <= body[0] <= "z" and (found := _KEYWORD.match(head)):
+            name = found["name"]
+        elif head[-1] in "),{ \t" and "(" in head:
+            name = _with_parameters(head)
         yield bool(name), leads, scope
         if name:
             around.append((indent, name))
             scope = (*scope, name)
 
 
-def _defined(line: str) -> str:
-    """The name that a line begins to define, or nothing."""
-    # The two conditions, which most lines fail, are cheaper than patterns that try and fail.
-    if "a" <= line.lstrip()[:1] <= "z" and (found := _KEYWORD.match(line)):
-        return found["name"]
-    if line[-1] not in "),{ \t" or "(" not in line:
-        return ""
+def _with_parameters(line: str) -> str:
+    """The name that a line begins to define without a keyword, or nothing."""
     found = _PARAMETERS.match(line)
     if found and (found["brace"] or (found["type"] and not found["indent"])):
         return found["name"]

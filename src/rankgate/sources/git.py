@@ -22,16 +22,21 @@ from rankgate.errors import InputError, UnreachableError, one_line
 from rankgate.sources.archives import Guard
 
 _FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_OFFLINE = ("Could not resolve host", "Failed to connect", "Couldn't connect", "timed out")
-_OFFLINE += ("Connection refused", "Network is unreachable", "No route to host", "too slow")
+_OFFLINE = (
+    "Could not resolve host", "Failed to connect", "Couldn't connect", "timed out",
+    "Connection refused", "Network is unreachable", "No route to host", "too slow",
+)  # fmt: skip
 # Servers that give no commit but the tip of a branch, or no part of a history.
-_ALL_NEEDED = ("not our ref", "unadvertised object", "shallow", "no such remote ref")
-_ALL_NEEDED += ("couldn't find remote ref", "remote error: upload-pack")
+_ALL_NEEDED = (
+    "not our ref", "unadvertised object", "shallow", "no such remote ref",
+    "couldn't find remote ref", "remote error: upload-pack",
+)  # fmt: skip
 _SETTINGS = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
     "credential.helper": "",
     "fetch.recurseSubmodules": "false",
+    "fetch.unpackLimit": "1",
     "gc.auto": "0",
     "http.lowSpeedLimit": "1000",
     "http.lowSpeedTime": "60",
@@ -108,7 +113,7 @@ def _listed(store: Path, commit: str, where: str) -> Iterator[tuple[str, str, in
         assert process.stdout is not None  # noqa: S101 — for mypy
         try:
             rest = b""
-            while piece := process.stdout.read1(1 << 16):
+            while piece := process.stdout.read(1 << 16):
                 *lines, rest = (rest + piece).split(b"\0")
                 for line in lines:
                     about, _, path = line.partition(b"\t")
@@ -203,6 +208,11 @@ def _means(url: str, source: GitSource, where: str) -> InputError:
     starts = {oid for oid in refs.values() if oid.startswith(asked.lower())}
     if len(starts) == 1 and re.fullmatch(r"[0-9a-fA-F]{4,}", asked):
         return InputError(_pin(source, where, "a short id", *starts))
+    if re.fullmatch(r"[0-9a-fA-F]{4,}", asked) and url.startswith("/"):
+        # Of a folder git can be asked for more than its tips.
+        words = ("-C", url, "rev-parse", "--verify", "--quiet", f"{asked}^{{commit}}")
+        if found := _git(None, *words).stdout.decode().strip():
+            return InputError(_pin(source, where, "a short id", found))
     return InputError(
         f"{where}.commit: expected a full commit of 40 hex digits, got {one_line(asked, 80)!r}, "
         f"which is no tag or branch of {one_line(source.url)} either"

@@ -46,7 +46,8 @@ def _pack(source: NpmSource, file: Path, where: str) -> None:
             check=False,
         )
     except FileNotFoundError:
-        raise UnreachableError(f"{where}: npm is not installed, and it fetches npm's packages")
+        why = f"{where}: npm is not installed, and it fetches npm's packages"
+        raise UnreachableError(why) from None
     tarballs = list(file.parent.glob("*.tgz"))
     if result.returncode == 0 and len(tarballs) == 1:
         tarballs[0].replace(file)

@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-_TEST_FOLDERS = frozenset(
-    "test tests __tests__ __mocks__ __fixtures__ __snapshots__ testdata test-data test_data "
-    "fixtures".split()
-)
+_TEST_FOLDERS = {
+    "test", "tests", "__tests__", "__mocks__", "__fixtures__", "__snapshots__",
+    "testdata", "test-data", "test_data", "fixtures",
+}  # fmt: skip
 _TEST_FILES: Sequence[tuple[str, str]] = (
     ("py pyi", r"test_.*|.*_test|tests?|conftest"),
     ("go", r".*_test"),
@@ -24,12 +24,13 @@ _TEST_FILES: Sequence[tuple[str, str]] = (
     ("dart", r".*_test"),
     ("snap", r".*"),
 )
-_LOCKS = frozenset(
-    "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock "
-    "Cargo.lock poetry.lock Pipfile.lock uv.lock pdm.lock pixi.lock composer.lock Gemfile.lock "
-    "go.sum go.work.sum flake.lock mix.lock pubspec.lock Podfile.lock Package.resolved "
-    "gradle.lockfile packages.lock.json".split()
-)
+_LOCKS = {
+    "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock",
+    "bun.lockb", "deno.lock", "Cargo.lock", "poetry.lock", "Pipfile.lock", "uv.lock", "pdm.lock",
+    "pixi.lock", "composer.lock", "Gemfile.lock", "go.sum", "go.work.sum", "flake.lock",
+    "mix.lock", "pubspec.lock", "Podfile.lock", "Package.resolved", "gradle.lockfile",
+    "packages.lock.json",
+}  # fmt: skip
 _GENERATED_NAME = re.compile(
     r"""
       .* [.-]min\.(js|mjs|cjs|css)       # minified

@@ -103,10 +103,11 @@ def _after_sparse_map(file: BinaryIO, offset: int) -> int:
 
 
 def _check_sum(header: bytes) -> None:
-    blank = header[:148] + b" " * 8 + header[156:]
+    expected = _digits(header[148:156], 8)
+    rest = header[:148] + b" " * 8 + header[156:]
+    total = sum(rest)
     # Some old programs summed up signed bytes.
-    sums = (sum(blank), sum(blank) - 256 * sum(byte > 127 for byte in blank))
-    if _digits(header[148:156], 8) not in sums:
+    if total != expected and total - 256 * sum(byte > 127 for byte in rest) != expected:
         raise ValueError("a damaged header")
 
 

@@ -62,7 +62,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         stays = LOOPBACK.fullmatch(req.full_url) and LOOPBACK.fullmatch(newurl)
         if not (stays or re.match("https://", newurl)):
-            raise URLError(f"it redirects to {one_line(newurl, 80)}, which is not https")
+            raise ValueError(f"it redirects to {one_line(newurl, 80)}, which is not https")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

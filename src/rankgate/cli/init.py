@@ -1,0 +1,118 @@
+"""`rankgate init`."""
+
+import argparse
+import re
+import shlex
+from pathlib import Path
+
+from rankgate.errors import InputError, one_line
+
+SUMMARY = "set up the benchmark of a repository of your own"
+EXAMPLES = (
+    "init",
+    "init ../my-project --name my_project",
+    "init ../my-project --into ../my-benchmark",
+)
+_NAME = r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "In a rankgate project: adds a config and a query file for REPO. Elsewhere: makes a new "
+        "project for it in the folder `benchmark`, or the one of --into."
+    )
+    parser.add_argument(
+        "repo", nargs="?", type=Path, metavar="REPO", help="its folder (default: this one)"
+    )
+    parser.add_argument("--name", help="what it is called here (default: its folder's name)")
+    parser.add_argument("--into", type=Path, metavar="DIR", help="a new project, or this one")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from rankgate.composing import compose
+    from rankgate.files import write_text
+    from rankgate.scaffolding import look_at, new_project, repo_config
+
+    here = _is_project(Path())
+    project = arguments.into or (Path() if here else Path("benchmark"))
+    if arguments.repo is None and here:
+        raise InputError("name the folder of the repository: `rankgate init PATH`")
+    repository = look_at(arguments.repo or Path())
+    name = arguments.name or _name_of(repository.folder)
+    if not re.fullmatch(_NAME, name):
+        raise InputError(f"--name: has letters, digits, '_' and single '-', got {name!r}")
+    config, queries = project / f"conf/repo/{name}.yaml", project / f"data/queries/{name}.json"
+    for path in (config, queries):
+        if path.exists():
+            raise InputError(f"{one_line(path)}: is there already; --name chooses another name")
+    example = _example(repository.folder, repository.endings)
+    fresh = not _is_project(project)
+    if fresh:
+        new_project(project, name)
+    write_text(config, repo_config(name, repository, project))
+    write_text(queries, example)
+    if fresh:
+        compose(project=project)
+    print(f"wrote {config}")
+    print(f"wrote {queries}, one example query: replace it by your own")
+    if repository.commit:
+        print(f"pinned to commit {repository.commit}")
+    print("next:")
+    for command in _next(project, name, fresh):
+        print(f"  {command}")
+    return 0
+
+
+def _is_project(folder: Path) -> bool:
+    return (folder / "dvc.yaml").is_file() and (folder / "conf/config.yaml").is_file()
+
+
+def _name_of(folder: Path) -> str:
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", folder.resolve().name).strip("_")
+    return name or "repo"
+
+
+def _next(project: Path, name: str, fresh: bool) -> list[str]:
+    enter = f"cd {shlex.quote(str(project))} && " if project != Path() else ""
+    run = "dvc repro" if fresh else f"dvc exp run -S 'repo=[{name}]' -S 'retriever=[bm25,ripgrep]'"
+    return [
+        f"{enter}{run}",
+        f"rankgate mine {name} --out proposals.json",
+        f"rankgate mine --from proposals.json --review --into data/queries/{name}.json",
+    ]
+
+
+def _example(folder: Path, endings: tuple[str, ...]) -> str:
+    """A query file with one sound query, made from the repository's own documentation."""
+    from rankgate.files import dump_json
+    from rankgate.mining import symbols
+    from rankgate.mining.proposals import choose, query_of
+    from rankgate.sources.local import local_files
+    from rankgate.sources.rules import is_generated_name, is_test
+    from rankgate.trees import Tree
+
+    readers = {
+        file.path: file.read
+        for file in local_files(folder, "REPO")
+        if file.path.rpartition(".")[2].lower() in endings
+        and not (file.refused or is_test(file.path) or is_generated_name(file.path))
+    }
+    if not readers:
+        raise InputError(f"{one_line(folder)}: nothing but tests and generated files")
+    tree = Tree(readers)
+    found = choose(symbols.mine(tree), tree, [], 200)
+    telling = [one for one in found if len(one.facts) > 1] or found
+    if telling:
+        query = query_of(telling[0], "example")
+    else:
+        module = max(tree.paths, key=lambda path: (len(tree.text(path)), path))
+        query = {
+            "id": "example",
+            "question": "Where is most of the work done?",
+            "shape": "focused",
+            "relevance_grades": {module: 3},
+            "gold_facts": [f"{module} is the largest module"],
+        }
+    query["tags"] = ["example"]
+    description = "An example: replace it by questions as people ask them. See `rankgate mine`."
+    return dump_json({"version": 1, "description": description, "queries": [query]})

@@ -1,0 +1,235 @@
+"""New benchmarks: the config of a repo, and a whole project that uses the installed package.
+
+A new project is this one without its library, data and results: its dvc.yaml, conf/ and stages/
+come with the package (a build copies them into it), so there is no second copy that could drift.
+Where this project's stages depend on files of `src/rankgate`, a new project's depend on digests of
+the same files of the installed package, so that an upgrade runs again what it changes.
+"""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankgate import __version__
+from rankgate.corpus import CLUTTER
+from rankgate.errors import InputError, exit_status, one_line
+from rankgate.files import dump_json, read_text, write_json, write_text
+
+CODE = Path("work/code")
+_LIBRARY = "src/rankgate"
+_PACKAGE = Path(__file__).resolve().parent
+_KEPT = (
+    ".dvc/config",
+    ".dvcignore",
+    "conf/gate",
+    "conf/hydra_plugins",
+    "conf/judge",
+    "conf/retriever",
+    "dvc.yaml",
+    "stages",
+)
+_CODE_STAGE = """  code: # of the installed rankgate, by stage: an upgrade runs anew what it changes
+    cmd: python -m rankgate.scaffolding
+    always_changed: true
+    outs:
+      - work/code:
+          cache: false
+
+"""
+# The endings of source files that a repo's corpus has by default, by language.
+LANGUAGES: Mapping[str, Sequence[str]] = {
+    "Python": ("py", "pyi"),
+    "JavaScript": ("js", "mjs", "cjs", "jsx"),
+    "TypeScript": ("ts", "tsx", "mts", "cts"),
+    "Rust": ("rs",),
+    "Go": ("go",),
+    "C": ("c", "h"),
+    "C++": ("cc", "cpp", "cxx", "hh", "hpp", "hxx"),
+    "Java": ("java",),
+    "Kotlin": ("kt", "kts"),
+    "C#": ("cs",),
+    "Ruby": ("rb",),
+    "PHP": ("php",),
+    "Swift": ("swift",),
+    "Scala": ("scala",),
+    "Vue": ("vue",),
+    "Svelte": ("svelte",),
+    "Lua": ("lua",),
+    "Elixir": ("ex", "exs"),
+    "Shell": ("sh", "bash"),
+    "SQL": ("sql",),
+}
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A code base of this machine that is to be measured.
+
+    Attributes:
+        folder: where it is.
+        commit: its HEAD, or empty when it is no git repository.
+        endings: of its source files, the most frequent first.
+    """
+
+    folder: Path
+    commit: str
+    endings: tuple[str, ...]
+
+
+def look_at(folder: Path) -> Repository:
+    """What a config needs to know of a repository.
+
+    Raises:
+        InputError: there is no such folder, or no source file in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{one_line(folder, 200)}: no such folder")
+    known = {ending for endings in LANGUAGES.values() for ending in endings}
+    counts: dict[str, int] = {}
+    for _, folders, files in os.walk(folder):
+        folders[:] = sorted(set(folders) - CLUTTER)
+        for name in files:
+            ending = name.rpartition(".")[2].lower()
+            if "." in name and ending in known:
+                counts[ending] = counts.get(ending, 0) + 1
+    if not counts:
+        raise InputError(f"{one_line(folder, 200)}: no source file of a language that is known")
+    languages = [
+        (sum(counts.get(ending, 0) for ending in endings), endings)
+        for endings in LANGUAGES.values()
+    ]
+    most = max(count for count, _ in languages)
+    chosen = sorted((pair for pair in languages if pair[0] * 10 >= most), reverse=True)
+    endings = tuple(e for _, endings in chosen for e in endings if counts.get(e))
+    return Repository(folder, _head(folder), endings)
+
+
+def _head(folder: Path) -> str:
+    """The commit of a folder that is the top of a git repository; empty otherwise."""
+    if not (folder / ".git").exists():
+        return ""
+    command = ["git", "-c", "core.fsmonitor=false", "rev-parse", "--verify", "HEAD^{commit}"]
+    try:
+        done = subprocess.run(  # noqa: S603 — fixed words
+            command, cwd=folder, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def repo_config(name: str, repository: Repository, project: Path) -> str:
+    """conf/repo/<name>.yaml: pinned to the commit, or the folder as it is."""
+    path = Path(os.path.relpath(repository.folder.resolve(), project.resolve())).as_posix()
+    if repository.commit:
+        source = f"source:\n  type: git\n  url: {dump_json(path, indent=None).strip()}\n"
+        source += f"  commit: {repository.commit}\n"
+    else:
+        source = f"source: {{type: local, path: {dump_json(path, indent=None).strip()}}}\n"
+    include = ", ".join(f'"*.{ending}"' for ending in repository.endings)
+    return (
+        f"# @package repo.{name}\n{source}"
+        f"include: [{include}]  # patterns as in .gitignore\n"
+        "exclude: []\n"
+        f"queries: data/queries/{name}.json\n"
+        "ungraded: zero  # a module without a grade is irrelevant\n"
+    )
+
+
+def new_project(folder: Path, name: str) -> None:
+    """Write a project whose only repo is `name`; its config and queries come on top.
+
+    Raises:
+        InputError: the folder has something in it.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{one_line(folder, 200)}: is not empty; name a new folder")
+    template = _template()
+    for top in _KEPT:
+        for source in sorted([template / top, *(template / top).rglob("*")]):
+            inside = source.relative_to(template)
+            if source.is_file() and "__pycache__" not in inside.parts:
+                write_text(folder / inside, read_text(source))
+    write_text(folder / "dvc.yaml", _for_installed(read_text(template / "dvc.yaml")))
+    write_text(
+        folder / "conf/config.yaml", _with_repo(read_text(template / "conf/config.yaml"), name)
+    )
+    write_text(folder / ".gitignore", "/work/\n/.venv/\n__pycache__\n")
+    write_text(folder / "requirements.txt", f"rankgate[pipeline]=={__version__}\n")
+    write_text(folder / "README.md", _README)
+
+
+def _template() -> Path:
+    """Where the files of a project are: in the package, or beside a checkout's library."""
+    for folder in (_PACKAGE / "project", _PACKAGE.parents[1]):
+        if (folder / "dvc.yaml").is_file() and (folder / "stages").is_dir():
+            return folder
+    raise InputError("this installation of rankgate has no project files; install it anew")
+
+
+def _with_repo(config: str, name: str) -> str:
+    """conf/config.yaml with one repo and the retrievers that need nothing but the package."""
+    config = re.sub(r"- repo: \[[^]]*\]", f"- repo: [{name}]", config)
+    return re.sub(r"- retriever: \[[^]]*\]", "- retriever: [bm25, ripgrep]", config)
+
+
+def _for_installed(pipeline: str) -> str:
+    """dvc.yaml with the library's files replaced by digests of the installed ones."""
+    lines: list[str] = []
+    stage, replaced = "", False
+    for line in pipeline.splitlines(keepends=True):
+        if named := re.match(r"  (\w+):", line):
+            stage, replaced = named[1], False
+        dependency = re.match(rf"(\s+)- {_LIBRARY}\b", line)
+        if dependency is None:
+            lines.append(line)
+        elif not replaced:
+            lines.append(f"{dependency[1]}- {(CODE / f'{stage}.json').as_posix()}\n")
+            replaced = True
+    return "".join(lines).replace("stages:\n", f"stages:\n{_CODE_STAGE}", 1)
+
+
+def write_digests() -> int:
+    """work/code/<stage>.json: the files of the installed package that a stage runs → sha256.
+
+    They are those which this project's dvc.yaml names as the stage's dependencies. A file that is
+    as it was is not written again.
+    """
+    stage, paths = "", dict[str, set[str]]()
+    for line in read_text(_template() / "dvc.yaml").splitlines():
+        if named := re.match(r"  (\w+):", line):
+            stage = named[1]
+        elif dependency := re.match(rf"\s+- {_LIBRARY}/?(\S*)", line):
+            paths.setdefault(stage, set()).add(dependency[1])
+    for stage, names in paths.items():
+        digests = {
+            file.relative_to(_PACKAGE).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+            for name in sorted(names)
+            for file in sorted([_PACKAGE / name, *(_PACKAGE / name).rglob("*.py")])
+            if file.is_file()
+        }
+        write_json(CODE / f"{stage}.json", dict(sorted(digests.items())))
+    return 0
+
+
+_README = """# Retrieval benchmark
+
+Made by `rankgate init`. It needs Python 3.11 or newer:
+
+    pip install -r requirements.txt
+    dvc repro            # run the pipeline: only what changed runs again
+    rankgate report      # all cells side by side
+
+`conf/repo/` says which code base is measured, `data/queries/` has the questions with their grades,
+`conf/config.yaml` picks repos, retrievers, judge and floors; after an edit of `conf/` run
+`rankgate params`. Commit `results/` and `verdicts/` with the change that moved them.
+"""
+
+
+if __name__ == "__main__":
+    sys.exit(exit_status(write_digests))
