@@ -168,7 +168,10 @@ def _read(path: Path) -> Journal | None:
         if content and not _header_line("", "").encode().startswith(content[:10]):
             raise InputError(f"{path}: no journal of `rankgate grade`")
         return None
-    header = parse_json(lines[0], f"{path}:1")
+    try:
+        header = parse_json(lines[0], f"{path}:1")
+    except InputError:
+        header = None
     names = ("journal", "version", "annotator", "queries")
     kind, version, annotator, queries = (
         header.get(name) if isinstance(header, dict) else None for name in names
@@ -454,7 +457,12 @@ def apply_judgements(path: Path, found: Mapping[Pair, Judgement]) -> Applied:
     content = read_bytes(path)
     value = parse_json(decode(content, path), path)
     original = content.decode("utf-8")
-    layout = layout_of(original, value)
+    # NaN or half of a surrogate pair, in a key that is not ours.
+    unusable = InputError(f"{path}: has a number or text that no JSON file can hold")
+    try:
+        layout = layout_of(original, value)
+    except ValueError:
+        raise unusable from None
     by_id = {query["id"]: query for query in raw_queries(value)}
     done = Applied()
     for (query, module), judgement in found.items():
@@ -465,8 +473,8 @@ def apply_judgements(path: Path, found: Mapping[Pair, Judgement]) -> Applied:
     try:
         text = (layout or Layout()).dump(value)
         text.encode()
-    except ValueError:  # in a key that is not ours
-        raise InputError(f"{path}: has a number or text that no JSON file can hold") from None
+    except ValueError:
+        raise unusable from None
     if text != original and (done.grades or done.facts):
         if layout is None:
             done.notes.append(f"{path}: written with two spaces a level; it had its own layout")
