@@ -1,5 +1,6 @@
 """Scripted keys in a real terminal, for what is drawn on one: textual screens and the like."""
 
+import contextlib
 import os
 import re
 import sys
@@ -18,7 +19,8 @@ class Terminal:
 
     `wait_for` looks at what was drawn since the last key, so that a test goes on as soon as the
     program does, and never sooner. A text that is waited for should stand in one piece, one style
-    and one line of the screen.
+    and one line of the screen, and should not have been there before the keys. The rest of a frame
+    may come later: what a test looks for next, it must wait for as well.
     """
 
     def __init__(
@@ -31,7 +33,7 @@ class Terminal:
     ) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         self.timeout = timeout
-        self._drawn = ""
+        self._before = self._drawn = ""
         self._program = pexpect.spawn(
             command[0],
             list(command[1:]),
@@ -58,21 +60,26 @@ class Terminal:
         return _ESCAPE.sub("", self._drawn)
 
     def raw(self) -> str:
-        """What was drawn since the last keys, escapes included."""
-        return self._drawn
+        """All that was drawn so far, escapes included."""
+        return self._before + self._drawn
 
     def press(self, *keys: str, then: str) -> None:
         """Type keys, names of KEYS or any text, and wait for what they bring about."""
+        self._type(keys)
+        self.wait_for(then)
+
+    def _type(self, keys: tuple[str, ...]) -> None:
+        with contextlib.suppress(pexpect.TIMEOUT, pexpect.EOF):
+            while keys:  # what is left of an earlier frame is not what the keys bring about
+                self._drawn += self._program.read_nonblocking(100_000, 0)
+        self._before += self._drawn
         self._drawn = ""
         for key in keys:
             self._program.send(KEYS.get(key, key))
-        self.wait_for(then)
 
     def end(self, *keys: str) -> tuple[int, str]:
         """Type keys that end the program; its exit status and what it printed after them."""
-        self._drawn = ""
-        for key in keys:
-            self._program.send(KEYS.get(key, key))
+        self._type(keys)
         try:
             while True:
                 self._drawn += self._program.read_nonblocking(100_000, self.timeout)

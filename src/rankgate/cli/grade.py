@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -117,10 +118,9 @@ def _grade(arguments: argparse.Namespace) -> int:
     graded = sum(one.grade is not None for one in judged)
     skipped = sum(one.skipped for one in judged)
     print(f"{graded} graded, {skipped} skipped, {len(items) - graded - skipped} left")
-    into = arguments.repo if arguments.queries is None else f"--queries {one_line(path)}"
-    print(
-        f"kept in {one_line(journal)}; `rankgate grade {into} --apply` writes it into the queries"
-    )
+    into = [arguments.repo] if arguments.queries is None else ["--queries", one_line(path)]
+    command = shlex.join(["rankgate", "grade", *into, "--apply", one_line(journal)])
+    print(f"into the query file: {command}")
     return int(app.return_code or 0)
 
 
