@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import leaderboard
 import pytest
 from project import ROOT, Project
 
+from rankgate.cli import main
+from rankgate.corpus import Corpus
 from rankgate.files import read_json
 from rankgate.workspace import sync
 
@@ -50,14 +53,52 @@ def test_everything_returned_is_judged() -> None:
         assert (metrics["judged_at_5"], metrics["judged_at_10"]) == (1.0, 1.0), path
 
 
-def test_suite_is_large_and_mixed_enough() -> None:
-    queries = [
-        query
-        for repo in repos()
-        for query in read_json(ROOT / f"data/queries/{repo}.json")["queries"]
-    ]
+def queries_of(repo: str) -> list[dict[str, Any]]:
+    queries: list[dict[str, Any]] = read_json(ROOT / f"data/queries/{repo}.json")["queries"]
+    return queries
+
+
+def test_suite_is_large_and_mixed_enough(suite: Path) -> None:
     assert len(repos()) >= 10
-    assert len(queries) >= 150
+    assert sum(len(queries_of(repo)) for repo in repos()) >= 150
+    modules = {repo: corpus(suite, repo) for repo in repos()}
+    assert max(len(paths.paths) for paths in modules.values()) > 1000
+    endings = {path.rpartition(".")[2] for paths in modules.values() for path in paths.paths}
+    assert endings >= {"py", "ts", "js", "rs", "c"}
+
+
+def test_a_quarter_of_each_set_shares_no_identifier_with_its_answer() -> None:
+    for repo in repos():
+        tagged = ["no-shared-identifier" in query.get("tags", ()) for query in queries_of(repo)]
+        assert sum(tagged) * 4 >= len(tagged), repo
+
+
+def test_grades_and_facts_are_borne_out_by_lines(suite: Path) -> None:
+    """Every grade of 2 or 3 and every fact has a place; whether its words stand there, and
+    whether a question names its answer, is for the linter, next.
+    """
+    for repo in repos():
+        modules = corpus(suite, repo)
+        for query in queries_of(repo):
+            grades = query["relevance_grades"]
+            wanted = [*query["gold_facts"], *(m for m, grade in grades.items() if grade >= 2)]
+            assert 2 <= len(query["gold_facts"]) <= 4, (repo, query["id"])
+            assert set(wanted) <= query["provenance"].keys(), (repo, query["id"])
+            for place in (place for key in wanted for place in query["provenance"][key]):
+                module, _, lines = place.rpartition(":")
+                first, last = map(int, lines.split("-"))
+                assert 1 <= first <= last <= len(modules.text(module).splitlines()), place
+
+
+def test_check_is_clean_on_every_query_file(suite: Path) -> None:
+    for repo in repos():
+        file, folder = ROOT / f"data/queries/{repo}.json", suite.parent / "workspace/work/corpus"
+        status = main(["check", str(file), "--corpus", str(folder / repo), "--strict"])
+        assert status == 0, repo
+
+
+def corpus(suite: Path, repo: str) -> Corpus:
+    return Corpus(suite.parent / "workspace/work/corpus" / repo)
 
 
 def repos() -> list[str]:
