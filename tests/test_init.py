@@ -12,8 +12,10 @@ from project import ROOT, Project
 
 from rankgate.cli import main
 from rankgate.config import load_settings
+from rankgate.corpus import write_corpus
 from rankgate.queries import load_queries
 from rankgate.scaffolding import look_at
+from rankgate.sources import candidates
 
 SHOP = '''"""Orders."""
 
@@ -141,11 +143,72 @@ def test_wheel_has_the_files_of_a_project(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("2024", "repo_2024"),
+        ("true", "repo_true"),
+        ("with space", "with_space"),
+        ("ünï'q\"uote", "n_q_uote"),
+        ("a:b", "a_b"),
+        ("tab\tline\u2028x", "tab_line_x"),
+        ("\x7f", "repo"),
+    ],
+)
+def test_any_folder_name_gives_a_config_that_composes(
+    folder: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "a.py").write_text("x = 1\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", folder, "--into", "made"]) == 0
+    monkeypatch.chdir(tmp_path / "made")
+    source = load_settings().repos[name].source
+    assert source.path == f"../{folder}"  # type: ignore[union-attr]
+
+
+def test_a_project_inside_of_a_folder_without_git_is_no_part_of_its_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "--name", "shop", "--into", "tools/[new] bench"]) == 0
+    assert "cd 'tools/[new] bench' && git init && dvc repro" in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path / "tools/[new] bench")
+    repo = load_settings().repos["shop"]
+    files = candidates(repo.source, "repo.shop.source")
+    made = write_corpus(
+        *(Path("corpus"), files), where="shop", source={}, include=["*.py"], exclude=repo.exclude
+    )
+    assert made.paths == ("a.py",)
+
+
+def test_the_example_is_of_the_commit_not_of_the_work_tree(shop: Project) -> None:
+    shop.write("src/aaa.py", 'def f():\n    """Is not in the commit but has a documentation."""\n')
+    shop.write("src/orders.py", "")
+    shop.run("rankgate", "init")
+    (query,) = load_queries(shop.folder / "benchmark/data/queries/shop.json").queries
+    assert query.grades == {"src/orders.py": 3}
+
+
+def test_a_repository_without_a_commit_is_taken_as_a_folder(tmp_path: Path) -> None:
+    project = Project(tmp_path / "new")
+    project.write("a.py", "x = 1\n")
+    project.run("git", "init", "--quiet")
+    assert look_at(project.folder).commit == ""
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (("nowhere",), "nowhere: no such folder"),
         (("empty",), "empty: no source file of a language that is known"),
         (("code", "--name", "a b"), "--name: has letters"),
+        (("code", "--name", ""), "--name: has letters"),
+        (("code", "--name", "2024"), "begins with a letter"),
+        (("code", "--name", "On"), "no word of YAML"),
+        (("only_tests",), "only_tests: has nothing but tests"),
+        (("dollar${x}",), "a config cannot name a path with '${'"),
+        ((os.fsdecode(b"\xff"),), "is not UTF-8"),
         (("code", "--into", "full"), "full: is not empty"),
     ],
 )
@@ -159,7 +222,9 @@ def test_wrong_words_get_one_line_and_write_nothing(
     for name in ("empty", "full", "code"):
         (tmp_path / name).mkdir()
     (tmp_path / "full/file").touch()
-    (tmp_path / "code/a.py").write_text("x = 1\n")
+    for name in ("code/a.py", "only_tests/test_a.py", "dollar${x}/a.py", os.fsdecode(b"\xff/a.py")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x = 1\n")
     before = sorted(tmp_path.rglob("*"))
     monkeypatch.chdir(tmp_path)
     assert main(["init", *words]) == 2

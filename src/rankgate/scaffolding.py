@@ -9,16 +9,22 @@ the same files of the installed package, so that an upgrade runs again what it c
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from rankgate import __version__
-from rankgate.corpus import CLUTTER
+from rankgate.config import GitSource
+from rankgate.corpus import CLUTTER, Candidate
 from rankgate.errors import InputError, exit_status, one_line
 from rankgate.files import dump_json, read_text, write_json, write_text
+from rankgate.sources import DOWNLOADS
+from rankgate.sources.git import commit_files, fetch_commit
+from rankgate.sources.local import local_files
 
 CODE = Path("work/code")
 _LIBRARY = "src/rankgate"
@@ -94,7 +100,7 @@ def look_at(folder: Path) -> Repository:
     for _, folders, files in os.walk(folder):
         folders[:] = sorted(set(folders) - CLUTTER)
         for name in files:
-            ending = name.rpartition(".")[2].lower()
+            ending = name.rpartition(".")[2]
             if "." in name and ending in known:
                 counts[ending] = counts.get(ending, 0) + 1
     if not counts:
@@ -123,26 +129,69 @@ def _head(folder: Path) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def files_of(repository: Repository, project: Path) -> Iterator[Candidate]:
+    """The files that the corpus of `repo_config` is made from, whatever the work tree has by now.
+
+    Raises:
+        InputError: they cannot be read.
+    """
+    folder, commit = repository.folder, repository.commit
+    if not commit:
+        return local_files(folder, "REPO")
+    # Fetched to where the stage `fixture` looks first.
+    source = GitSource(url=str(folder.resolve()), commit=commit)
+    return commit_files(fetch_commit(source, project / DOWNLOADS, "REPO"), commit, "REPO")
+
+
 def repo_config(name: str, repository: Repository, project: Path) -> str:
-    """conf/repo/<name>.yaml: pinned to the commit, or the folder as it is."""
-    path = Path(os.path.relpath(repository.folder.resolve(), project.resolve())).as_posix()
+    """conf/repo/<name>.yaml: pinned to the commit, or the folder as it is.
+
+    Raises:
+        InputError: the folder's name cannot be written into a config.
+    """
+    folder, top = repository.folder.resolve(), project.resolve()
+    path = _quoted(Path(os.path.relpath(folder, top)).as_posix())
+    exclude = ""
     if repository.commit:
-        source = f"source:\n  type: git\n  url: {dump_json(path, indent=None).strip()}\n"
-        source += f"  commit: {repository.commit}\n"
+        source = f"source:\n  type: git\n  url: {path}\n  commit: {repository.commit}\n"
     else:
-        source = f"source: {{type: local, path: {dump_json(path, indent=None).strip()}}}\n"
+        source = f"source: {{type: local, path: {path}}}\n"
+        if top != folder and top.is_relative_to(folder):  # else it would search itself
+            exclude = _quoted(f"/{_literal(top.relative_to(folder).as_posix())}/")
     include = ", ".join(f'"*.{ending}"' for ending in repository.endings)
     return (
         f"# @package repo.{name}\n{source}"
         f"include: [{include}]  # patterns as in .gitignore\n"
-        "exclude: []\n"
+        f"exclude: [{exclude}]\n"
         f"queries: data/queries/{name}.json\n"
         "ungraded: zero  # a module without a grade is irrelevant\n"
     )
 
 
-def new_project(folder: Path, name: str) -> None:
-    """Write a project whose only repo is `name`; its config and queries come on top.
+def _quoted(text: str) -> str:
+    """Any text for a YAML file that OmegaConf reads."""
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise InputError(f"{one_line(ascii(text), 200)}: the path is not UTF-8; rename the folder")
+    if "${" in text:
+        raise InputError(
+            f"{one_line(text, 200)}: a config cannot name a path with '${{'; rename the folder"
+        )
+    # JSON leaves what YAML takes for a line break or refuses; escaped, it is the same to both.
+    return "".join(
+        c if c.isprintable() else f"\\U{ord(c):08x}" for c in dump_json(text, indent=None).strip()
+    )
+
+
+def _literal(path: str) -> str:
+    """A path as a pattern of .gitignore that matches only itself."""
+    return re.sub(r"([\\*?\[\]])", r"\\\1", path)
+
+
+@contextmanager
+def new_project(folder: Path, name: str) -> Iterator[None]:
+    """Write a project whose only repo is `name`; its config and queries come on top, in the block.
+
+    When the block fails, all of it is taken away again.
 
     Raises:
         InputError: the folder has something in it.
@@ -150,6 +199,17 @@ def new_project(folder: Path, name: str) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{one_line(folder, 200)}: is not empty; name a new folder")
     template = _template()
+    there = folder.exists()
+    try:
+        _write_project(folder, name, template)
+        yield
+    except BaseException:
+        for made in folder.iterdir() if there else (folder,):
+            shutil.rmtree(made) if made.is_dir() else made.unlink(missing_ok=True)
+        raise
+
+
+def _write_project(folder: Path, name: str, template: Path) -> None:
     for top in _KEPT:
         for source in sorted([template / top, *(template / top).rglob("*")]):
             inside = source.relative_to(template)

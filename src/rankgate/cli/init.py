@@ -4,8 +4,12 @@ import argparse
 import re
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankgate.errors import InputError, one_line
+
+if TYPE_CHECKING:
+    from rankgate.scaffolding import Repository
 
 SUMMARY = "set up the benchmark of a repository of your own"
 EXAMPLES = (
@@ -13,7 +17,9 @@ EXAMPLES = (
     "init ../my-project --name my_project",
     "init ../my-project --into ../my-benchmark",
 )
-_NAME = r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*"
+_NAME = r"[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*"
+# Unquoted, as in `-S 'repo=[NAME]'`, these are no text to YAML or Hydra.
+_NO_TEXT = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "nan", "inf"))
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +35,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from contextlib import nullcontext
+
     from rankgate.composing import compose
     from rankgate.files import write_text
     from rankgate.scaffolding import look_at, new_project, repo_config
@@ -38,23 +46,25 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.repo is None and here:
         raise InputError("name the folder of the repository: `rankgate init PATH`")
     repository = look_at(arguments.repo or Path())
-    name = arguments.name or _name_of(repository.folder)
-    if not re.fullmatch(_NAME, name):
-        raise InputError(f"--name: has letters, digits, '_' and single '-', got {name!r}")
+    name = _name_of(repository.folder) if arguments.name is None else arguments.name
+    if not _is_name(name):
+        raise InputError(
+            "--name: has letters, digits, '_' and single '-', begins with a letter and is no word "
+            f"of YAML, got {one_line(name, 80)!r}"
+        )
     config, queries = project / f"conf/repo/{name}.yaml", project / f"data/queries/{name}.json"
     for path in (config, queries):
         if path.exists():
             raise InputError(f"{one_line(path)}: is there already; --name chooses another name")
-    example = _example(repository.folder, repository.endings)
+    settings = repo_config(name, repository, project)
     fresh = not _is_project(project)
-    if fresh:
-        new_project(project, name)
-    write_text(config, repo_config(name, repository, project))
-    write_text(queries, example)
-    if fresh:
-        compose(project=project)
-    print(f"wrote {config}")
-    print(f"wrote {queries}, one example query: replace it by your own")
+    with new_project(project, name) if fresh else nullcontext():
+        write_text(queries, _example(repository, project))
+        write_text(config, settings)
+        if fresh:
+            compose(project=project)
+    print(f"wrote {one_line(config)}")
+    print(f"wrote {one_line(queries)}, one example query: replace it by your own")
     if repository.commit:
         print(f"pinned to commit {repository.commit}")
     print("next:")
@@ -69,11 +79,18 @@ def _is_project(folder: Path) -> bool:
 
 def _name_of(folder: Path) -> str:
     name = re.sub(r"[^A-Za-z0-9_]+", "_", folder.resolve().name).strip("_")
-    return name or "repo"
+    return name if _is_name(name) else f"repo_{name}".rstrip("_")
+
+
+def _is_name(name: str) -> bool:
+    return bool(re.fullmatch(_NAME, name)) and name.lower() not in _NO_TEXT
 
 
 def _next(project: Path, name: str, fresh: bool) -> list[str]:
-    enter = f"cd {shlex.quote(str(project))} && " if project != Path() else ""
+    enter = f"cd {one_line(shlex.quote(str(project)))} && " if project != Path() else ""
+    top = project.resolve()
+    if not any((folder / ".git").exists() for folder in (top, *top.parents)):
+        enter += "git init && "  # DVC works in git repositories
     run = "dvc repro" if fresh else f"dvc exp run -S 'repo=[{name}]' -S 'retriever=[bm25,ripgrep]'"
     return [
         f"{enter}{run}",
@@ -82,23 +99,26 @@ def _next(project: Path, name: str, fresh: bool) -> list[str]:
     ]
 
 
-def _example(folder: Path, endings: tuple[str, ...]) -> str:
+def _example(repository: "Repository", project: Path) -> str:
     """A query file with one sound query, made from the repository's own documentation."""
     from rankgate.files import dump_json
     from rankgate.mining import symbols
     from rankgate.mining.proposals import choose, query_of
-    from rankgate.sources.local import local_files
+    from rankgate.scaffolding import files_of
     from rankgate.sources.rules import is_generated_name, is_test
     from rankgate.trees import Tree
 
     readers = {
         file.path: file.read
-        for file in local_files(folder, "REPO")
-        if file.path.rpartition(".")[2].lower() in endings
+        for file in files_of(repository, project)
+        if file.path.rpartition(".")[2] in repository.endings
         and not (file.refused or is_test(file.path) or is_generated_name(file.path))
     }
     if not readers:
-        raise InputError(f"{one_line(folder)}: nothing but tests and generated files")
+        what = "its commit has" if repository.commit else "has"
+        raise InputError(
+            f"{one_line(repository.folder)}: {what} nothing but tests and generated files"
+        )
     tree = Tree(readers)
     found = choose(symbols.mine(tree), tree, [], 200)
     telling = [one for one in found if len(one.facts) > 1] or found
