@@ -1,15 +1,14 @@
 """Proposals from headings of README and documentation pages."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rankgate.mining.proposals import ESSENTIAL, RELEVANT, Proposal, content_terms
 from rankgate.mining.symbols import sentences_of
 from rankgate.trees import Tree
 
-_HEADING = re.compile(
-    r"^(?:#{1,6}\s+(?P<mark>[^\n#].*?)\s*#*|(?P<under>[^\n=~^-].*)\n[=~^-]{3,})$", re.MULTILINE
-)
+_MARKED = re.compile(r"#{1,6}[ \t]+(?P<heading>[^#\s].*)")
+_UNDERLINE = re.compile(r"[=~^-]{3,}\s*")
 # Headings that stand in every README and ask nothing.
 _USUAL = re.compile(
     r"(install|licen[cs]e|contribut|change ?log|credits|authors?|badges?|table of contents|links?|"
@@ -27,18 +26,13 @@ def mine(pages: Tree, code: Tree) -> Iterator[Proposal]:
     """
     words = {path: content_terms(code.text(path)) for path in code.paths}
     for page in pages.paths:
-        text = pages.text(page)
-        matches = list(_HEADING.finditer(text))
-        for match, following in zip(matches, [*matches[1:], None], strict=False):
-            heading = " ".join((match["mark"] or match["under"]).split())
-            body = text[match.end() : following.start() if following else len(text)]
-            sentences = sentences_of(re.sub(r"```.*?```", "", body, flags=re.DOTALL))
+        for line, heading, body in _sections(pages.lines(page)):
+            sentences = sentences_of(body)
             if _USUAL.match(heading) or not sentences or not heading.isprintable():
                 continue
             best = best_modules(content_terms(f"{heading} {' '.join(sentences)}"), words)
             if not best:
                 continue
-            line = text.count("\n", 0, match.start()) + 1
             yield Proposal(
                 origin="docs",
                 source=f"{page}:{line}: {heading}",
@@ -47,6 +41,31 @@ def mine(pages: Tree, code: Tree) -> Iterator[Proposal]:
                 facts=dict.fromkeys(sentences[:3], ""),
                 evidence={},
             )
+
+
+def _sections(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Each heading's line number and text, and what stands below it, without blocks of code."""
+    number, heading, body = 0, "", list[str]()
+    fenced = False
+    for at, line in enumerate(lines, start=1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+            continue
+        if fenced:
+            continue
+        marked = _MARKED.match(line)
+        underlined = bool(body and body[-1].strip() and _UNDERLINE.fullmatch(line))
+        if marked is None and not underlined:
+            body.append(line)
+            continue
+        following = "" if marked else body.pop()
+        if heading:
+            yield number, heading, "\n".join(body)
+        number = at if marked else at - 1
+        heading = " ".join((marked["heading"].rstrip("# \t") if marked else following).split())
+        body = []
+    if heading:
+        yield number, heading, "\n".join(body)
 
 
 def best_modules(terms: frozenset[str], words: dict[str, frozenset[str]]) -> list[str]:

@@ -6,7 +6,7 @@ git runs with fixed words: no hook, pager, filter, monitor or external diff of t
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rankgate.errors import InputError, one_line
@@ -44,18 +44,18 @@ def mine(repository: Path, code: Tree, prefix: str, commits: int) -> Iterator[Pr
         repository,
         "log",
         "-z",
-        "--no-merges",
+        # What came before is not there to be compared with: a repository's first commit, or a
+        # shallow clone's, is no change.
+        "--min-parents=1",
+        "--max-parents=1",
         "--no-renames",
         "--name-only",
         f"--max-count={commits}",
-        "--format=%x01%H%x02%B%x02",
+        "--format=%x00%H%x00%B",
         "HEAD",
     )
-    for entry in printed.split(b"\x01")[1:]:
-        commit, _, rest = entry.partition(b"\x02")
-        message, _, names = rest.rpartition(b"\x02")
-        files = [name.strip(b"\n") for name in names.split(b"\0")]
-        changed = sorted({_module(name, prefix) for name in files if name} - {""})
+    for commit, message, files in _commits(printed):
+        changed = sorted({_module(name, prefix) for name in files} - {""})
         modules = [path for path in changed if path in code]
         if not modules or len(modules) > MAX_FILES or len(changed) > 3 * MAX_FILES:
             continue
@@ -63,7 +63,20 @@ def mine(repository: Path, code: Tree, prefix: str, commits: int) -> Iterator[Pr
         question = _question(text)
         if not question or gives_away(question, modules):
             continue
-        yield _proposal(repository, commit.decode("ascii"), text, question, modules, prefix, code)
+        yield _proposal(repository, commit, text, question, modules, prefix, code)
+
+
+def _commits(printed: bytes) -> Iterator[tuple[str, bytes, Sequence[bytes]]]:
+    """Commit, message and files; a message may hold any byte but NUL, so NUL alone parts them."""
+    fields = printed.split(b"\0")
+    start = 0
+    while start + 2 < len(fields):  # nothing, commit, message, "\nfile", file, …
+        end = start + 3
+        while end < len(fields) and fields[end]:
+            end += 1
+        files = [name.removeprefix(b"\n") for name in fields[start + 3 : end]]
+        yield fields[start + 1].decode("ascii"), fields[start + 2], files
+        start = end
 
 
 def _module(name: bytes, prefix: str) -> str:
@@ -117,7 +130,21 @@ def _proposal(
 
 def _changed(repository: Path, commit: str, path: str, lines: int) -> list[tuple[int, int]]:
     """The line ranges that a commit wrote, as far as the module still is that long."""
-    diff = _git(
+    try:
+        diff = _show(repository, commit, path)
+    except InputError:  # a partial clone that lacks a file of this commit
+        return []
+    found = []
+    for match in _HUNK.finditer(diff):
+        first, count = int(match[1]), int(match[2] or 1)
+        last = min(first + max(count, 1) - 1, first + 24)
+        if first >= 1 and last <= lines:
+            found.append((first, last))
+    return found
+
+
+def _show(repository: Path, commit: str, path: str) -> bytes:
+    return _git(
         repository,
         "show",
         "--format=",
@@ -129,13 +156,6 @@ def _changed(repository: Path, commit: str, path: str, lines: int) -> list[tuple
         "--",
         f":(literal,top){path}",
     )
-    found = []
-    for match in _HUNK.finditer(diff):
-        first, count = int(match[1]), int(match[2] or 1)
-        last = min(first + max(count, 1) - 1, first + 24)
-        if first >= 1 and last <= lines:
-            found.append((first, last))
-    return found
 
 
 def _git(repository: Path, *words: str) -> bytes:
@@ -151,10 +171,12 @@ def _git(repository: Path, *words: str) -> bytes:
     ]
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+        # A partial clone would fetch what it lacks, by programs that its config may name.
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_NO_LAZY_FETCH": "1",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_TERMINAL_PROMPT": "0",
-        "GIT_LITERAL_PATHSPECS": "0",
     }
     try:
         done = subprocess.run(  # noqa: S603 — a list of our own words, no shell

@@ -1,7 +1,7 @@
 """Proposals from notes in a text file, such as issues copied from a tracker."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rankgate.files import read_text
@@ -10,6 +10,7 @@ from rankgate.mining.proposals import ESSENTIAL, RELEVANT, Proposal, content_ter
 from rankgate.trees import Tree
 
 _MAX_QUESTION = 400
+_RULE = re.compile(r"\s*-{3,}\s*")
 
 
 def mine(notes: Path, code: Tree) -> Iterator[Proposal]:
@@ -17,15 +18,8 @@ def mine(notes: Path, code: Tree) -> Iterator[Proposal]:
     is the title.
     """
     words = {path: content_terms(code.text(path)) for path in code.paths}
-    text = read_text(notes)
-    separator = r"^\s*-{3,}\s*$" if re.search(r"^\s*-{3,}\s*$", text, re.MULTILINE) else r"\n\s*\n"
-    start = 0
-    for note in [*re.split(separator, text, flags=re.MULTILINE)]:
-        line = text.count("\n", 0, text.find(note, start)) + 1
-        start = text.find(note, start)
+    for line, note in _notes(read_text(notes).splitlines()):
         flat = " ".join("".join(c if c.isprintable() else " " for c in note).split())
-        if not flat:
-            continue
         best = best_modules(content_terms(flat), words)
         if best:
             yield Proposal(
@@ -36,3 +30,17 @@ def mine(notes: Path, code: Tree) -> Iterator[Proposal]:
                 facts={},
                 evidence={},
             )
+
+
+def _notes(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Each note's first line's number, and its text."""
+    ruled = any(_RULE.fullmatch(line) for line in lines)
+    first, note = 0, list[str]()
+    for number, line in enumerate([*lines, "---" if ruled else ""], start=1):
+        if _RULE.fullmatch(line) if ruled else not line.strip():
+            if note:
+                yield first, "\n".join(note)
+            note = []
+        elif note or line.strip():
+            first = first if note else number
+            note.append(line)

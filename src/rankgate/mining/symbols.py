@@ -2,44 +2,27 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rankgate.mining.proposals import ESSENTIAL, Proposal
 from rankgate.trees import Tree
 
 _MAX_EVIDENCE = 25
+_MAX_DECLARATION = 1000  # of a line of minified code
 _NO_QUESTION = re.compile(r"(this|these|it|note|see|todo|fixme|internal|if|e\.g\.)\b", re.I)
 _MIN_WORDS = 5
 _CODE = frozenset("{}<>;=|")  # a sentence with one of these is code, or talks in it
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'])")
-# A block comment (/** … */) or line comments (///, //!, //), and the declaration behind it.
-_BLOCK = re.compile(
-    r"""
-      (?P<comment> (?: ^[ \t]*/\*\*.*?\*/[ \t]*\n ) | (?: ^[ \t]*//[/!]?[ ][^\n]*\n )+ )
-      (?P<code> (?:[ \t]*(?:@|\#\[)[^\n]*\n)* [ \t]* (?P<declaration>[^\n]{4,}) )
-    """,
-    re.VERBOSE | re.MULTILINE | re.DOTALL,
-)
+_LINE_COMMENT = re.compile(r"[ \t]*//[/!]? ")
 _NAME = re.compile(
     r"\b(?:class|interface|struct|enum|trait|type|function|fn|def|func|const|impl)\s+"
     r"(?:[A-Za-z_]+\s+)?([A-Za-z_$][\w$]{2,})"
     r"|\b([A-Za-z_]\w{3,})\s*\("
 )
-_BLOCK_ENDINGS: tuple[str, ...] = (
-    "ts",
-    "tsx",
-    "js",
-    "mjs",
-    "cjs",
-    "jsx",
-    "rs",
-    "go",
-    "java",
-    "c",
-    "h",
-    "cc",
-)
-_BLOCK_ENDINGS += ("cpp", "hpp", "cs", "kt", "swift", "php", "scala")
+_BLOCK_ENDINGS = {
+    "ts", "tsx", "mts", "cts", "js", "mjs", "cjs", "jsx", "rs", "go", "java", "c", "h", "cc", "cpp",
+    "cxx", "hh", "hpp", "hxx", "cs", "kt", "kts", "swift", "php", "scala",
+}  # fmt: skip
 
 
 def mine(tree: Tree) -> Iterator[Proposal]:
@@ -68,20 +51,47 @@ def _python(path: str, text: str) -> Iterator[Proposal]:
 
 
 def _commented(path: str, text: str) -> Iterator[Proposal]:
-    for match in _BLOCK.finditer(text):
-        named = _NAME.search(match["declaration"])
+    for comment, first, declaration, declared in _documented(text.split("\n")):
+        named = _NAME.search(declaration)
         if named is None:
             continue
         name = named[1] or named[2]
-        lines = [
-            re.sub(r"^\s*(/\*\*?|\*/|\*|//[/!]?)\s?|\*/\s*$", "", line)
-            for line in match["comment"].splitlines()
-        ]
+        lines = [re.sub(r"^\s*(/\*\*?|\*/|\*|//[/!]?)\s?|\*/\s*$", "", line) for line in comment]
         documentation = "\n".join(line for line in lines if not line.lstrip().startswith("@"))
-        first = text.count("\n", 0, match.start()) + 1
-        last = text.count("\n", 0, match.end()) + 1
-        places = (first, min(last, first + _MAX_EVIDENCE - 1))
-        yield from _proposal(path, name, documentation, match["comment"], places)
+        places = (first, min(declared, first + _MAX_EVIDENCE - 1))
+        yield from _proposal(path, name, documentation, "\n".join(comment), places)
+
+
+def _documented(lines: Sequence[str]) -> Iterator[tuple[Sequence[str], int, str, int]]:
+    """Each comment with its first line's number, the declaration behind it, and that one's.
+
+    A comment is a block (/** … */) or line comments (///, //!, //); annotations may stand between.
+    No line is looked at more than twice, whatever a file has.
+    """
+    start = 0
+    while start < len(lines):
+        end = _comment_end(lines, start)
+        if end == start:
+            start += 1
+            continue
+        declared = end
+        while declared < len(lines) and lines[declared].lstrip().startswith(("@", "#[")):
+            declared += 1
+        if declared < len(lines):
+            yield lines[start:end], start + 1, lines[declared][:_MAX_DECLARATION], declared + 1
+        start = end
+
+
+def _comment_end(lines: Sequence[str], start: int) -> int:
+    """Past the comment that begins at a line: `start` where none does."""
+    end = start
+    if lines[start].lstrip().startswith("/**"):
+        while end < len(lines) and "*/" not in lines[end]:
+            end += 1
+        return end + 1
+    while end < len(lines) and _LINE_COMMENT.match(lines[end]):
+        end += 1
+    return end
 
 
 def _proposal(
