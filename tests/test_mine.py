@@ -1,16 +1,18 @@
 """Proposals for queries, and a person's yes to them."""
 
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
 from project import Project
 
 from rankgate.cli import main
-from rankgate.mining import history, notes, symbols
+from rankgate.mining import docs, history, notes, symbols
 from rankgate.mining.proposals import Proposal, choose, gives_away
 from rankgate.queries import load_queries
-from rankgate.trees import open_tree
+from rankgate.trees import Tree, open_tree
 
 CART = '''"""The cart."""
 
@@ -197,6 +199,182 @@ def test_hostile_history_is_only_text(shop: Project, tmp_path: Path) -> None:
     assert len(found) == 2
     assert all(one.question.isprintable() and len(one.question) <= 400 for one in found)
     assert not canary.exists()
+
+
+def test_a_message_poses_as_no_other_commit_and_no_option(shop: Project, tmp_path: Path) -> None:
+    shop.write("src/tax.py", "RATE = 0.25\n")
+    message = tmp_path / "message"
+    pwned = tmp_path / "pwned"
+    message.write_bytes(
+        b"Customers see the old amount\n\n\x01--output=%s\x02A title of many words\x02\n"
+        % bytes(pwned)
+    )
+    shop.run("git", "commit", "--quiet", "--all", "--file", str(message))
+    found = list(history.mine(shop.folder, open_tree(shop.folder, "shop"), "", 100))
+    assert len(found) == 2
+    assert all(re.fullmatch("commit [0-9a-f]{40}", one.source) for one in found)
+    assert not pwned.exists()
+
+
+def test_what_a_shallow_clone_begins_with_is_no_change(shop: Project, tmp_path: Path) -> None:
+    shop.write("src/tax.py", "RATE = 0.25\n")
+    shop.commit("The rate is what the law says since January")
+    shallow = tmp_path / "shallow"
+    shop.run("git", "clone", "--quiet", "--depth=1", f"file://{shop.folder}", str(shallow))
+    assert list(history.mine(shallow, open_tree(shallow, "s"), "", 100)) == []
+
+
+def test_a_partial_clone_is_not_completed_by_what_its_config_names(
+    shop: Project, tmp_path: Path
+) -> None:
+    canary, partial = tmp_path / "canary", tmp_path / "partial"
+    shop.run("git", "config", "uploadpack.allowFilter", "true")
+    shop.run(
+        *("git", "clone", "--quiet", "--filter=blob:none", f"file://{shop.folder}", str(partial))
+    )
+    for key, value in (
+        ("remote.origin.url", f"ext::touch {canary}"),
+        ("protocol.ext.allow", "always"),
+    ):
+        shop.run("git", "-C", str(partial), "config", key, value)
+    found = list(history.mine(partial, open_tree(partial, "p"), "", 100))
+    assert [one.question.split()[0] for one in found] == ["Invoices"]
+    assert found[0].evidence == {"src/tax.py": ()}
+    assert not canary.exists()
+
+
+def test_files_no_corpus_can_have_are_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = b'def f():\n    """Counts \xff the articles that are in the basket now."""\n'
+    for name in (b"a.py", b"\xff.py", b"line\nbreak.py", b"back\\slash.py"):
+        Path(os.fsdecode(bytes(tmp_path) + b"/" + name)).write_bytes(code)
+    (tmp_path / "huge.py").write_bytes(code + b"#" * (1 << 20))
+    (query,) = proposals(tmp_path, capsys=capsys)
+    assert query["relevance_grades"] == {"a.py": 3}
+
+
+HOSTILE = {
+    "open.ts": "/** a\n" * 170_000,
+    "comments.ts": "// foo bar\n" * 90_000,
+    "annotated.ts": "// x\n" + "@a\n" * 340_000,
+    "declared.ts": "// A b c d e f.\nfunction " + "x" * 1_000_000,
+    "heading.md": "# x" + " " * 1_000_000 + "y#z\n",
+    "hashes.md": "# a" + " #" * 500_000 + "x\n",
+    "rules.md": "a\n---\n" * 170_000,
+    "fences.md": "# a\n```\n" * 120_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_megabyte_of_anything_is_read_in_linear_time(name: str) -> None:
+    tree = Tree({name: lambda: HOSTILE[name].encode()})
+    code = Tree({"a.py": lambda: b"x = 1\n"})
+    # With a backtracking pattern most of these take minutes to days.
+    found = list(docs.mine(tree, code) if name.endswith(".md") else symbols.mine(tree))
+    assert len(found) == (name == "declared.ts")
+
+
+def test_headings_are_those_outside_of_code(shop: Project) -> None:
+    text = (
+        "Rate of the tax\n===============\n\nThe price is multiplied by the rate.\n"
+        "```\n# Round the price to the rate\n```\n"
+        "## Tax on a price ##\nThe tax on a price is by the rate.\n"
+    )
+    pages = Tree({"README.md": text.encode})
+    found = list(docs.mine(pages, open_tree(shop.folder / "src", "src")))
+    assert [one.source for one in found] == [
+        "README.md:1: Rate of the tax",
+        "README.md:8: Tax on a price",
+    ]
+
+
+def test_notes_that_blank_lines_part_have_their_own_lines(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text("\n\nprice rate\ntax\n\n  \n\nround the price\n")
+    code = Tree({"tax.py": lambda: b"price rate tax round"})
+    assert [one.source for one in notes.mine(tmp_path / "n", code)] == ["n:3", "n:8"]
+
+
+def proposed(**changed: object) -> dict[str, object]:
+    query = {
+        "id": "a",
+        "question": "q",
+        "shape": "focused",
+        "relevance_grades": {"a.py": 3},
+        "gold_facts": ["f", "g"],
+        "proposal": {},
+    }
+    return {name: value for name, value in (query | changed).items() if value != "missing"}
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (proposed(question="missing"), "query 'a': question: is missing"),
+        (proposed(question=3), "query 'a': question: expected a string, got 3"),
+        (proposed(relevance_grades=["a.py"]), "relevance_grades: expected an object"),
+        (proposed(relevance_grades={"a.py": float("nan")}), "expected an integer 0..3, got nan"),
+        (proposed(gold_facts=None), "gold_facts: expected a list of strings, got null"),
+        (proposed(gold_facts="missing"), "gold_facts: is missing"),
+        (proposed(id=7), "id: expected a string, got 7"),
+        (proposed(proposal=[]), "no proposals"),
+        (proposed(extra=float("nan")), "has NaN or half a surrogate pair"),
+        (proposed(extra="\ud800"), "has NaN or half a surrogate pair"),
+        ("text", "no proposals"),
+    ],
+)
+def test_proposals_that_a_hand_has_broken_are_not_taken(
+    query: object, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, into = tmp_path / "p.json", tmp_path / "q.json"
+    given.write_text(json.dumps({"version": 1, "queries": [query]}))
+    assert main(["mine", "--from", str(given), "--accept", "a", "--into", str(into)]) == 2
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert "unexpected" not in printed
+    assert not into.exists()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "[]",
+        '{"queries":[]}',
+        '[\n    {\n        "id": "b",\n        "question": "ä",\n        "shape": "focused",\n'
+        '        "relevance_grades": {\n            "a.py": 3\n        },\n'
+        '        "gold_facts": []\n    }\n]\n',
+    ],
+)
+def test_a_file_keeps_its_form_and_layout_and_may_lack_facts_for_now(
+    before: str, tmp_path: Path
+) -> None:
+    given, into = tmp_path / "p.json", tmp_path / "q.json"
+    given.write_text(json.dumps([proposed(gold_facts=[])]))
+    into.write_text(before, encoding="utf-8")
+    take = ["mine", "--from", str(given), "--accept", "a", "--into", str(into)]
+    assert main(take) == 0
+    assert main(take) == 0
+    after = into.read_text(encoding="utf-8")
+    assert after.startswith(before.rstrip("}] \n"))
+    value = json.loads(after)
+    assert isinstance(value, list) == before.startswith("[")
+    ids = [one["id"] for one in (value if isinstance(value, list) else value["queries"])]
+    assert ids[-2:] == ["a", "a-2"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    ['{"queries": 5}', "3", '{"version": 1, "queries": [{"id": [], "id": 1}]}', "[1]", "\xff", "{"],
+)
+def test_what_is_no_query_file_stays_as_it_is(
+    before: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, into = tmp_path / "p.json", tmp_path / "q.json"
+    given.write_text(json.dumps([proposed()]))
+    into.write_bytes(before.encode("latin-1"))
+    assert main(["mine", "--from", str(given), "--accept", "a", "--into", str(into)]) == 2
+    assert "unexpected" not in capsys.readouterr().err
+    assert into.read_bytes() == before.encode("latin-1")
 
 
 @pytest.mark.parametrize(

@@ -151,10 +151,23 @@ def read_queries(
     Raises:
         InputError: the file cannot be read, or is no JSON of queries at all.
     """
-    content = read_bytes(path)
+    return parse_queries(
+        read_bytes(path), path, modules=modules, ungraded=ungraded, relevant_grade=relevant_grade
+    )
+
+
+def parse_queries(
+    content: bytes,
+    where: Path,
+    *,
+    modules: Collection[str] | None = None,
+    ungraded: Ungraded = "zero",
+    relevant_grade: int = 1,
+) -> tuple[QuerySet, list[Problem], list[Problem]]:
+    """`read_queries` of a file's content, which errors place at `where`."""
     corpus = None if modules is None else frozenset(modules)
-    reader = _Reader(str(path), relevant_grade, corpus, ungraded)
-    raw, shapes, description = reader.file(parse_json(decode(content, path), path))
+    reader = _Reader(str(where), relevant_grade, corpus, ungraded)
+    raw, shapes, description = reader.file(parse_json(decode(content, where), where))
     queries = [reader.query(i, value, shapes) for i, value in enumerate(raw)]
     reader.duplicate_ids(queries)
     read = QuerySet(

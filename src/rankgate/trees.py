@@ -1,6 +1,7 @@
 """The modules of a folder, whether a stage's corpus or any folder of files, for reading."""
 
 import hashlib
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -49,11 +50,12 @@ class Tree:
         return lines[:-1] if lines[-1] == "" else lines
 
 
-def open_tree(folder: Path, where: str) -> Tree:
+def open_tree(folder: Path, where: str, largest: int = sys.maxsize) -> Tree:
     """The modules of a stage's corpus, by its manifest, or of any folder: all files below.
 
     Args:
         where: what names the folder to the user, such as an option.
+        largest: the bytes from which a file of a folder is left out.
 
     Raises:
         InputError: there is no such folder, or no file in it.
@@ -64,7 +66,11 @@ def open_tree(folder: Path, where: str) -> Tree:
             {path: lambda path=path: corpus.read(path) for path in corpus.paths},  # type: ignore[misc]
             {module.path: module.sha256 for module in corpus.modules},
         )
-    readers = {file.path: file.read for file in local_files(folder, where) if not file.refused}
+    readers = {
+        file.path: file.read
+        for file in local_files(folder, where)
+        if not file.refused and file.size <= largest
+    }
     if not readers:
         raise InputError(f"{where}: {folder} has no file")
     return Tree(readers)

@@ -2,10 +2,15 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import InputError, one_line
+
+if TYPE_CHECKING:
+    from rankgate.mining.proposals import Proposal
+    from rankgate.trees import Tree
 
 SUMMARY = "propose queries from a repository's history, code and documentation"
 EXAMPLES = (
@@ -65,7 +70,7 @@ def _propose(arguments: argparse.Namespace) -> int:
         return 1
     if arguments.out:
         write_json(arguments.out, file_of(found))
-        print(f"{arguments.out}: {len(found)} proposals; accept those that you mean with --accept")
+        print(f"{one_line(arguments.out)}: {len(found)} proposals; --accept those that you mean")
     else:
         print(dump_json(file_of(found)), end="")
     return 0
@@ -105,9 +110,9 @@ class _Where:
             else:
                 self.pages = Tree({})
                 return
-            files = open_tree(folder, name)
+            files = _files(folder, name)
         elif folder.is_dir():
-            files = open_tree(folder, name)
+            files = _files(folder, name)
             self.code = _code(files)
         else:
             known = f"; params.yaml has {', '.join(repos)}" if repos else ""
@@ -123,9 +128,18 @@ class _Where:
             self.history = folder
 
 
-def _code(files: Any) -> Any:
-    """The files that the corpus rules would keep, but for documentation."""
+def _files(folder: Path, name: str) -> "Tree":
+    """The files of a folder that a corpus could have: not huge, with a plain name."""
     from rankgate.corpus import MAX_MODULE_BYTES
+    from rankgate.queries import module_path_problem
+    from rankgate.trees import Tree, open_tree
+
+    readers = open_tree(folder, name, largest=MAX_MODULE_BYTES).readers
+    return Tree({path: readers[path] for path in readers if not module_path_problem(path)})
+
+
+def _code(files: "Tree") -> "Tree":
+    """The files that the corpus rules would keep, but for documentation."""
     from rankgate.sources.rules import is_generated, is_test
     from rankgate.trees import Tree
 
@@ -134,15 +148,14 @@ def _code(files: Any) -> Any:
         if path.lower().endswith((".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml")):
             continue
         content = b"" if is_test(path) else read()
-        readable = content and len(content) <= MAX_MODULE_BYTES and b"\0" not in content[:8192]
-        if readable and not is_generated(path, content):
+        if content and b"\0" not in content[:8192] and not is_generated(path, content):
             kept[path] = read
     if not kept:
         raise InputError("no source file in the folder")
     return Tree(kept)
 
 
-def _mined(arguments: argparse.Namespace, where: _Where) -> Any:
+def _mined(arguments: argparse.Namespace, where: _Where) -> "Iterator[Proposal]":
     from rankgate.mining import docs, history, notes, symbols
 
     origins = arguments.origin or ORIGINS
@@ -176,7 +189,7 @@ def _take(arguments: argparse.Namespace) -> int:
         return 0
     for name, query in zip(accept(chosen, arguments.into), chosen, strict=True):
         missing = lacking(query)
-        print(f"{arguments.into}: {name}{f': {missing}' if missing else ''}")
+        print(f"{one_line(arguments.into)}: {one_line(name)}{f': {missing}' if missing else ''}")
     return 0
 
 
@@ -195,8 +208,13 @@ def _reviewed(proposals: dict[str, dict[str, Any]]) -> list[str]:
             console.print(Text(f"  {grade}  {one_line(module, 200)}"))
         for fact in query["gold_facts"]:
             console.print(Text(f"  fact: {one_line(fact, 300)}"))
-        console.print(Text(f"  from {one_line(query['proposal'].get('source'), 200)}", style="dim"))
-        answer = Prompt.ask("take it?", choices=["y", "n", "q"], default="n", console=console)
+        console.print(
+            Text(f"  from {one_line(query['proposal'].get('source', '—'), 200)}", style="dim")
+        )
+        try:
+            answer = Prompt.ask("take it?", choices=["y", "n", "q"], default="n", console=console)
+        except EOFError:  # Ctrl-D
+            answer = "q"
         if answer == "q":
             break
         if answer == "y":

@@ -1,5 +1,6 @@
 """Proposed queries: what every origin makes, how they are chosen, and how a person takes them."""
 
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rankgate.errors import InputError, one_line
-from rankgate.files import JsonObject, parse_json, read_json, read_text, write_text
-from rankgate.queries import load_queries
+from rankgate.files import decode, dump_json, parse_json, read_bytes, write_text
+from rankgate.queries import parse_queries
 from rankgate.query_edits import Layout, layout_of, raw_queries
 from rankgate.retrievers.code_text import word_terms, words_of
 from rankgate.retrievers.vocabulary import STOP_WORDS
@@ -17,6 +18,7 @@ from rankgate.trees import Tree
 ESSENTIAL, RELEVANT = 3, 2
 _SAME = 0.6  # Jaccard similarity from which two questions ask the same
 _MIN_TERMS = 3
+_EMPTY = dump_json({"version": 1, "queries": []}).encode()
 
 
 @dataclass(frozen=True)
@@ -69,12 +71,14 @@ def choose(
         asked: the questions there are.
         limit: how many to return at most.
     """
-    kept: list[tuple[Proposal, frozenset[str]]] = []
-    seen = [content_terms(question) for question in asked]
+    kept: list[Proposal] = []
+    seen = _Seen()
+    for question in asked:
+        seen.add(content_terms(question))
     words: dict[str, frozenset[str]] = {}
     for proposal in proposals:
         terms = content_terms(proposal.question)
-        if len(terms) < _MIN_TERMS or any(_alike(terms, other) for other in seen):
+        if len(terms) < _MIN_TERMS or seen.like(terms):
             continue
         found: set[str] = set()
         for module in proposal.grades:
@@ -85,12 +89,12 @@ def choose(
                 words[module] = content_terms(tree.text(module))
             found |= words[module]
         difficulty = len(terms - found) / len(terms)
-        kept.append((replace(proposal, difficulty=round(difficulty, 3)), terms))
-        seen.append(terms)
-    kept.sort(key=lambda pair: _worth(pair[0]))
+        kept.append(replace(proposal, difficulty=round(difficulty, 3)))
+        seen.add(terms)
+    kept.sort(key=_worth)
     turns: dict[str, int] = {}
     ranked = []
-    for proposal, _ in kept:
+    for proposal in kept:
         module = min(proposal.grades, key=lambda name: (-proposal.grades[name], name))
         turns[module] = turns.get(module, 0) + 1
         ranked.append((turns[module], proposal))
@@ -98,8 +102,30 @@ def choose(
     return [proposal for _, proposal in ranked[:limit]]
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= _SAME * len(one | other)
+class _Seen:
+    """Sets of terms, each found again by one that is nearly the same.
+
+    Two sets of similarity t share at least t of each one's terms. So, of both sorted, the first
+    1 − t and one more share a term: no other pair need be looked at (prefix filtering; Chaudhuri,
+    Ganti, Kaushik, "A Primitive Operator for Similarity Joins in Data Cleaning", ICDE 2006).
+    """
+
+    def __init__(self) -> None:
+        self._by_term: dict[str, list[frozenset[str]]] = {}
+
+    def add(self, terms: frozenset[str]) -> None:
+        for term in self._prefix(terms):
+            self._by_term.setdefault(term, []).append(terms)
+
+    def like(self, terms: frozenset[str]) -> bool:
+        return any(
+            len(terms & other) >= _SAME * len(terms | other)
+            for term in self._prefix(terms)
+            for other in self._by_term.get(term, ())
+        )
+
+    def _prefix(self, terms: frozenset[str]) -> list[str]:
+        return sorted(terms)[: len(terms) - math.ceil(_SAME * len(terms)) + 1]
 
 
 def _worth(proposal: Proposal) -> tuple[bool, bool, float, str, str]:
@@ -173,12 +199,14 @@ def read_proposals(path: Path) -> dict[str, dict[str, Any]]:
     Raises:
         InputError: it is no file of proposals.
     """
-    value = read_json(path)
-    queries = raw_queries(value) if isinstance(value, (dict, list)) else []
-    found = {query["id"]: query for query in queries if isinstance(query.get("id"), str)}
-    if not found or not all(isinstance(q.get("proposal"), dict) for q in found.values()):
-        raise InputError(f"{path}: no proposals; `rankgate mine --out {path}` writes some")
-    return found
+    content = read_bytes(path)
+    value = parse_json(decode(content, path), path)
+    queries = raw_queries(value) if isinstance(_listed(value), list) else []
+    if not queries or not all(isinstance(query.get("proposal"), dict) for query in queries):
+        shown = one_line(path)
+        raise InputError(f"{shown}: no proposals; `rankgate mine --out {shown}` writes some")
+    _check(content, path)
+    return {query["id"]: query for query in queries}
 
 
 def accept(chosen: Sequence[Mapping[str, Any]], into: Path) -> list[str]:
@@ -187,33 +215,55 @@ def accept(chosen: Sequence[Mapping[str, Any]], into: Path) -> list[str]:
     The file keeps its layout. Nothing is written when a part of it would be wrong.
 
     Raises:
-        InputError: the file is no query file.
+        InputError: the file is no query file, or would be none.
     """
-    text = read_text(into) if into.is_file() else '{"version": 1, "queries": []}'
-    value = parse_json(text, into)
-    if isinstance(value, JsonObject) and value.get("queries") == []:
-        queries: Any = value["queries"]
-    else:
-        load_queries(into)
-        queries = value if isinstance(value, list) else value["queries"]
-    taken = {query["id"] for query in queries}
+    content = read_bytes(into) if into.exists() else _EMPTY
+    value = parse_json(decode(content, into), into)
+    queries = _listed(value)
+    if not isinstance(queries, list):
+        raise InputError(f"{into}: no query file: expected a list of queries")
+    if queries:
+        _check(content, into)
+    try:
+        layout = layout_of(content.decode("utf-8"), value) or Layout()
+        ids = _append(chosen, queries)
+        written = layout.dump(value)
+        _check(written.encode("utf-8"), into)
+    except ValueError:
+        raise InputError(f"{into}: has NaN or half a surrogate pair, which JSON has not") from None
+    write_text(into, written)
+    return ids
+
+
+def _append(chosen: Sequence[Mapping[str, Any]], queries: list[Any]) -> list[str]:
+    """Add proposals to the queries of a file; the ids that they have there."""
+    taken = {query.get("id") for query in raw_queries(queries)}
     ids = []
     for proposal in chosen:
-        name, number = str(proposal["id"]), 2
+        name, number = proposal["id"], 2
         while name in taken:
             name, number = f"{proposal['id']}-{number}", number + 1
         taken.add(name)
         ids.append(name)
         kept = {key: part for key, part in proposal.items() if key != "proposal"}
         queries.append(kept | {"id": name})
-    layout = layout_of(text, value) or Layout()
-    write_text(into, layout.dump(value))
     return ids
+
+
+def _listed(value: Any) -> Any:
+    return value.get("queries") if isinstance(value, dict) else value
+
+
+def _check(content: bytes, where: Path) -> None:
+    """As `rankgate check` does, but that gold facts may come later (see `lacking`)."""
+    _, problems, _ = parse_queries(content, where)
+    if wrong := [problem.line() for problem in problems if problem.code != "Q011"]:
+        raise InputError(wrong)
 
 
 def lacking(query: Mapping[str, Any]) -> str:
     """What an accepted proposal still needs before `rankgate check` lets it pass, or nothing."""
-    count = len(query.get("gold_facts", ()))
+    count = len(query["gold_facts"])
     if count == 0:
         return "has no gold fact yet: add 2 to 4 with `rankgate grade` or by hand"
-    return "" if count > 1 else f"has {one_line(count)} gold fact; 2 to 4 are expected"
+    return "" if count > 1 else "has 1 gold fact; 2 to 4 are expected"
