@@ -38,8 +38,9 @@ class Raise:
 def raises(gate: GateSettings, cells: Mapping[str, Cell], confidence: float) -> list[Raise]:
     """Every `min` and `max` of a mean over queries that its cells hold with room to spare.
 
-    A floor that several cells share is raised to what the worst of them supports. Floors of
-    single queries, and of what no query has a value of, stay as they are.
+    A floor that several cells share is raised to what the worst of them supports: nothing, where
+    its mean is of a single query or of some queries only. Floors of single queries, and of what no
+    query has a value of, stay as they are.
     """
     bounds: dict[tuple[str, ...], tuple[Floor, float, str]] = {}
     for name, cell in cells.items():
@@ -53,6 +54,8 @@ def raises(gate: GateSettings, cells: Mapping[str, Cell], confidence: float) -> 
                 bounds[path] = (floor, supported, name)
     found = []
     for path, (floor, supported, name) in bounds.items():
+        if not math.isfinite(supported):
+            continue
         if floor.bound == "min":
             new = math.floor(round(supported * _STEP, 4)) / _STEP
             tighter = new > floor.value
@@ -79,7 +82,9 @@ def _floors(
 
 
 def _supported(floor: Floor, cell: Cell, confidence: float) -> float | None:
-    """The worse end of the interval of what a floor bounds; None where it bounds no mean."""
+    """The worse end of the interval of what a floor bounds; infinitely bad where no interval can
+    be told, None where the floor bounds no mean or no query has a value.
+    """
     scope, _, metric = floor.measure.rpartition(".")
     if floor.bound == "above" or scope == "query.*":
         return None
@@ -91,9 +96,12 @@ def _supported(floor: Floor, cell: Cell, confidence: float) -> float | None:
     ends = []
     for chosen in wanted:
         queries = [query for query in cell.queries.values() if query.shape in chosen]
-        if len(queries) < 2 or not all(metric in query.values for query in queries):
+        known = [query.values[metric] for query in queries if metric in query.values]
+        if not known:
             return None
-        values = np.array([[query.values[metric]] for query in queries])
+        if len(known) < max(2, len(queries)):
+            return -math.inf if floor.bound == "min" else math.inf
+        values = np.array(known)[:, None]
         low, high = interval(values, resamples=10_000, seed=0, confidence=confidence)
         ends.append(float(low[0] if floor.bound == "min" else high[0]))
     if not ends:

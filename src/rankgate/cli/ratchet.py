@@ -34,8 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
     if not 0.5 <= arguments.confidence <= 0.999:
         raise InputError(f"--confidence: expected 0.5..0.999, got {arguments.confidence:g}")
     cells = read_results(str(arguments.results))
-    cutoffs = sorted({cutoff for cell in cells.values() for cutoff in cell.inputs["cutoffs"]})
-    found = raises(load_gate(arguments.gate, cutoffs), cells, arguments.confidence)
+    cutoffs: set[int] = set()
+    for name, cell in cells.items():
+        found_there = cell.inputs.get("cutoffs")
+        if not isinstance(found_there, list) or not all(type(c) is int for c in found_there):
+            raise InputError(f"{name}: its results do not say the cutoffs; run `dvc repro`")
+        cutoffs |= set(found_there)
+    found = raises(load_gate(arguments.gate, sorted(cutoffs)), cells, arguments.confidence)
     if arguments.write and found:
         write_raises(arguments.gate, found)
     if arguments.json:

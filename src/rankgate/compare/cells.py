@@ -1,5 +1,6 @@
 """A cell's results as a comparison reads them: parsed once from its queries.json."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,8 +60,11 @@ def parse_cell(name: str, text: str, where: str) -> Cell:
     value = parse_json(text, where)
     try:
         queries = [_answered(record) for record in value["queries"]]
-        return Cell(name, dict(value["inputs"]), {query.id: query for query in queries})
-    except (KeyError, TypeError, ValueError, AttributeError):
+        cell = Cell(name, {**value["inputs"]}, {query.id: query for query in queries})
+        if len(cell.queries) < len(queries):
+            raise ValueError("an id twice")
+        return cell
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise InputError(
             f"{where}: results of another version of rankgate, which cannot be compared; "
             "run `dvc repro` there and commit its results"
@@ -69,14 +73,35 @@ def parse_cell(name: str, text: str, where: str) -> Cell:
 
 def _answered(record: Mapping[str, Any]) -> Answered:
     return Answered(
-        id=str(record["id"]),
-        question=str(record["question"]),
-        shape=str(record["shape"]),
-        diagnosis=str(record["diagnosis"]),
-        grades=str(record["ground_truth"]["grades"]),
-        facts=str(record["ground_truth"]["facts"]),
-        values={k: float(v) for k, v in record["measures"].items() if v is not None},
-        ranking={hit["module"]: hit["grade"] for hit in record["ranking"]},
-        missing={module["module"]: int(module["grade"]) for module in record["missing"]},
-        supported={fact["fact"]: bool(fact["supported"]) for fact in record["facts"]},
+        id=_text(record["id"]),
+        question=_text(record["question"]),
+        shape=_text(record["shape"]),
+        diagnosis=_text(record["diagnosis"]),
+        grades=_text(record["ground_truth"]["grades"]),
+        facts=_text(record["ground_truth"]["facts"]),
+        values={k: _number(v) for k, v in record["measures"].items() if v is not None},
+        ranking={
+            _text(hit["module"]): None if hit["grade"] is None else _grade(hit["grade"])
+            for hit in record["ranking"]
+        },
+        missing={_text(module["module"]): _grade(module["grade"]) for module in record["missing"]},
+        supported={_text(fact["fact"]): fact["supported"] is True for fact in record["facts"]},
     )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or any("\ud800" <= c <= "\udfff" for c in value):
+        raise TypeError("no text")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError("no finite number")
+    return float(value)
+
+
+def _grade(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError("no grade")
+    return value

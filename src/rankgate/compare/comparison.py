@@ -216,11 +216,13 @@ def _comparable(
     before: Cell, after: Cell, queries: Sequence[str], rules: CompareSettings, notes: list[str]
 ) -> list[str]:
     """The tested measures that both sides have and that mean the same on both."""
-    measures = [
-        name
-        for name in rules.measures
-        if all(name in side.queries[q].values for side in (before, after) for q in queries)
-    ]
+    measures = []
+    for name in rules.measures:
+        known = sum(name in side.queries[q].values for side in (before, after) for q in queries)
+        if known == 2 * len(queries):
+            measures.append(name)
+        elif known:
+            notes.append(f"{name} is not compared: not every query has it before and after")
     if before.inputs.get("k") != after.inputs.get("k"):
         notes.append(
             f"k was {before.inputs.get('k')}, is {after.inputs.get('k')}: "

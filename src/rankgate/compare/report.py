@@ -138,7 +138,7 @@ def _details(cell: CellComparison) -> list[str]:
 def _query(query: Moved) -> str:
     lines = [f"**{escape(query.after.id)}** — {escape(_shortened(query.after.question))}", ""]
     change = f"{query.measure} {query.change:+.3f}; " if query.change else ""
-    lines.append(f"- {change}{query.before.diagnosis} → {query.after.diagnosis}")
+    lines.append(f"- {change}{escape(query.before.diagnosis)} → {escape(query.after.diagnosis)}")
     if query.severe:
         lines.append(f"- severe: {escape(query.severe)}")
     lines.append(f"- before: {_ranking(query.before)}")

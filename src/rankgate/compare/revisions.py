@@ -4,7 +4,6 @@ Nothing is checked out, and git is asked with fixed words: no hook, pager or fil
 repository runs.
 """
 
-import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from rankgate.files import decode, read_text
 
 WORKSPACE = "workspace"
 _FILE = "queries.json"
-_NAME = re.compile(r"[\w./@{}^~+-]{1,250}")
+_MAX_NAME = 250
 
 
 class MissingResultsError(InputError):
@@ -80,7 +79,7 @@ def _commit(revision: str, results: str) -> dict[str, tuple[str, str]]:
 def _resolve(revision: str) -> str:
     """The commit that a name means; of a DVC experiment, the one that it made."""
     shown = one_line(revision, 80)
-    if not _NAME.fullmatch(revision) or revision.startswith("-"):
+    if not revision.isprintable() or len(revision) > _MAX_NAME or revision.startswith("-"):
         raise InputError(f"{shown!r}: not the name of a revision")
     found = _try_git(
         "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Small = NDArray[np.uint16] | NDArray[np.int8]  # kept between cells: few bytes
 EXACT_UP_TO = 13  # 2^13 = 8192 sign patterns are fewer than the usual number of resamples
 _BLOCK = 1 << 21  # numbers of a resampling matrix in memory at once
 
@@ -148,7 +149,7 @@ def _resampled_means(d: Floats, resamples: int, seed: int) -> Floats:
     rows = _rows(n, resamples)
     return np.concatenate(
         [
-            _draws(n, rows, seed, block)[: resamples - block * rows] @ d / n
+            _draws(n, rows, seed, block)[: resamples - block * rows].astype(np.float64) @ d / n
             for block in range(math.ceil(resamples / rows))
         ]
     )
@@ -159,19 +160,19 @@ def _rows(n: int, resamples: int) -> int:
     return min(resamples, max(1, _BLOCK // n))
 
 
-@lru_cache(maxsize=4)  # cells of equally many queries share it
-def _draws(n: int, rows: int, seed: int, block: int) -> Floats:
+@lru_cache(maxsize=32)  # cells of equally many queries share it
+def _draws(n: int, rows: int, seed: int, block: int) -> Small:
     """How often each of n queries is drawn, shape (rows, n)."""
     drawn = np.random.default_rng([seed, n, block]).integers(0, n, size=(rows, n))
     drawn += (np.arange(rows) * n)[:, None]
-    return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+    return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.uint16)
 
 
-@lru_cache(maxsize=4)
-def _signs(n: int, rows: int, seed: int, block: int) -> Floats:
+@lru_cache(maxsize=32)
+def _signs(n: int, rows: int, seed: int, block: int) -> Small:
     """A random sign for each of n queries, shape (rows, n)."""
     bits = np.random.default_rng([seed, n, block, 1]).integers(0, 2, size=(rows, n), dtype=np.int8)
-    return np.where(bits, -1.0, 1.0)
+    return 1 - 2 * bits
 
 
 def randomisation_p(d: Floats, *, resamples: int, seed: int) -> Floats:
@@ -201,7 +202,7 @@ def randomisation_p(d: Floats, *, resamples: int, seed: int) -> Floats:
         n = d.shape[0]
         rows = _rows(n, resamples)
         for block in range(math.ceil(resamples / rows)):
-            signs = _signs(n, rows, seed, block)[: resamples - block * rows]
+            signs = _signs(n, rows, seed, block)[: resamples - block * rows].astype(np.float64)
             extreme += _as_extreme(signs @ d[:, many], observed).sum(axis=0)
         ps[many] = (1 + extreme) / (1 + resamples)
     return ps
