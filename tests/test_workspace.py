@@ -1,5 +1,7 @@
 """A private checkout beside the project's own."""
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,29 @@ def test_a_second_sync_brings_edits_takes_away_and_keeps_what_ran(
     assert (folder / "README.md").read_text() == "edited"
     assert (folder / "dvc.lock").read_text() == "what ran"
     assert not (folder / "results").exists()
+
+
+def test_names_and_deletions_of_any_kind_are_brought(project: Project, tmp_path: Path) -> None:
+    folder, victim = tmp_path / "workspace", tmp_path / "victim"
+    victim.touch()
+    odd = [os.fsdecode(b"odd/\xff"), "odd/a\n../victim", "a\n../victim"]
+    for name in (*odd, "was/file", "was_file"):
+        project.write(name, "text")
+    project.commit("odd names")
+    sync(project.folder, folder)
+    assert all((folder / name).read_text() == "text" for name in odd)
+    # Deleted without a commit: git's index still has them.
+    shutil.rmtree(project.folder / "odd")
+    shutil.rmtree(project.folder / "a\n..")
+    shutil.rmtree(project.folder / "was")
+    (project.folder / "was_file").unlink()
+    project.write("was", "a file now")
+    project.write("was_file/inner", "a folder now")
+    sync(project.folder, folder)
+    assert victim.exists()
+    assert not any((folder / name).exists() for name in odd)
+    assert (folder / "was").read_text() == "a file now"
+    assert (folder / "was_file/inner").read_text() == "a folder now"
 
 
 def test_a_folder_without_git_is_refused(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ In it a run with other settings leaves the project's own files, params.yaml and 
 what either has computed the other does not compute again.
 """
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 from rankgate.errors import InputError, one_line
-from rankgate.files import write_text
+from rankgate.files import read_bytes, write_bytes, write_text
 
 # A result of the project's own settings is none of the workspace's.
 _OWN = ("dvc.lock", "results", "verdicts", "report.md", "leaderboard")
@@ -24,17 +25,19 @@ def sync(project: Path, folder: Path) -> None:
     Raises:
         InputError: `project` is no git checkout.
     """
-    files = {Path(name) for name in _listed(project) if Path(name).parts[0] not in _OWN}
+    listed = _listed(project)
+    # Git lists what is deleted but not committed, and submodules; neither is a file.
+    files = {name for name in listed if name.parts[0] not in _OWN and (project / name).is_file()}
+    kept = folder / ".dvc/synced"
+    before = set(_names(read_bytes(kept))) if kept.is_file() else set()
+    for name in before - files:  # first, for a folder may have taken a file's name, or the reverse
+        _remove(folder, name)
     for name in files:
         source, target = project / name, folder / name
-        if source.is_file() and not _same(source, target):
+        if not _same(source, target):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
-    kept = folder / "files.txt"
-    before = kept.read_text(encoding="utf-8").splitlines() if kept.is_file() else []
-    for name in {Path(line) for line in before} - files:
-        (folder / name).unlink(missing_ok=True)
-    write_text(kept, "".join(f"{name.as_posix()}\n" for name in sorted(files)))
+    write_bytes(kept, b"\0".join(os.fsencode(name) for name in sorted(files)))
     cache = (project / ".dvc/cache").absolute()
     write_text(
         folder / ".dvc/config.local", f"[core]\n    no_scm = true\n[cache]\n    dir = {cache}\n"
@@ -46,16 +49,31 @@ def sync(project: Path, folder: Path) -> None:
         downloads.symlink_to((project / "work/downloads").absolute())
 
 
-def _listed(project: Path) -> list[str]:
+def _listed(project: Path) -> list[Path]:
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(  # noqa: S603 — fixed words
-            command, cwd=project, capture_output=True, text=True, check=True
+            command, cwd=project, capture_output=True, check=True
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", "") or error
-        raise InputError(f"{project}: no git checkout: {one_line(said)}") from None
-    return [name for name in listed.stdout.split("\0") if name]
+        said = getattr(error, "stderr", b"").decode("utf-8", "replace") or error
+        raise InputError(f"{one_line(project)}: no git checkout: {one_line(said)}") from None
+    return _names(listed.stdout)
+
+
+def _names(listed: bytes) -> list[Path]:
+    """Names may have any byte but NUL, and line breaks as well."""
+    return [Path(os.fsdecode(name)) for name in listed.split(b"\0") if name]
+
+
+def _remove(folder: Path, name: Path) -> None:
+    """A file, and the folders that are empty without it."""
+    (folder / name).unlink(missing_ok=True)
+    for parent in list(name.parents)[:-1]:
+        try:
+            (folder / parent).rmdir()
+        except OSError:  # there is something in it
+            return
 
 
 def _same(source: Path, target: Path) -> bool:
