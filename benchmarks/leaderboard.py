@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rankgate import layout
 from rankgate.config import read_yaml
-from rankgate.errors import exit_status
+from rankgate.errors import InputError, exit_status
 from rankgate.files import read_json, write_json, write_text
 from rankgate.markdown import number, table
 from rankgate.timing import of_cell
@@ -62,21 +62,32 @@ def run(workspace: Path, *overrides: str) -> None:
         ["rankgate", "params", "+experiment=suite", *overrides],
         ["dvc", "repro", "report"],
     ):
-        subprocess.run(command, cwd=workspace, check=True)
+        status = subprocess.run(command, cwd=workspace, check=False).returncode
+        if status:
+            raise InputError(f"{' '.join(command)}: ended with status {status}; see above")
 
 
 def collect(workspace: Path, target: Path) -> list[str]:
-    """Copy the cells' results to `target`/results, with inputs.json beside; the cells' names."""
+    """Copy the cells' results to `target`/results, with inputs.json beside; the cells' names.
+
+    Raises:
+        InputError: a cell lacks results or a metric of the table; nothing is changed then.
+    """
     params = read_yaml(workspace / "params.yaml")
     cells = [f"{repo}/{name}" for repo in params["repos"] for name in params["retrievers"]]
-    shutil.rmtree(target / "results", ignore_errors=True)
     inputs = {}
+    for cell in cells:
+        made = workspace / layout.RESULTS / cell
+        metrics = read_json(made / "metrics.json")
+        if lacking := [name for name in METRICS.values() if metrics.get(name) is None]:
+            raise InputError(f"{made / 'metrics.json'}: has no {', '.join(lacking)}")
+        inputs[cell] = read_json(made / "queries.json")["inputs"]
+    shutil.rmtree(target / "results", ignore_errors=True)
     for cell in cells:
         made = workspace / layout.RESULTS / cell
         (target / "results" / cell).mkdir(parents=True)
         for name in KEPT:
             shutil.copyfile(made / name, target / "results" / cell / name)
-        inputs[cell] = read_json(made / "queries.json")["inputs"]
     write_json(target / "inputs.json", inputs)
     return cells
 
