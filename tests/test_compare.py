@@ -197,7 +197,12 @@ def grid_of(size: int, value: float, name: str = "r{}/b", question: str = "q") -
     cells = []
     for i in range(size):
         queries = [
-            answered(f"{question} {n}", value if n % 2 else 0.9, question=question * 20)
+            answered(
+                f"{question} {n}",
+                value if n % 2 else 0.9,
+                question=question * 20,
+                diagnosis=question,
+            )
             for n in range(40)
         ]
         cells.append(Cell(name.format(i), INPUTS, {query.id: query for query in queries}))
@@ -238,6 +243,70 @@ def test_what_queries_and_names_say_stays_text() -> None:
 def test_results_of_an_old_version_are_named(text: str) -> None:
     with pytest.raises(InputError, match="main:x: results of another version"):
         parse_cell("r/b", text, "main:x")
+
+
+SOUND = {
+    "id": "a",
+    "question": "q",
+    "shape": "focused",
+    "diagnosis": "ok",
+    "ground_truth": {"grades": "g", "facts": "f"},
+    "measures": {"mrr": 1, "context_recall": None},
+    "ranking": [{"module": "a.py", "grade": None}],
+    "missing": [{"module": "b.py", "grade": 3}],
+    "facts": [{"fact": "f", "supported": True}],
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": 1},
+        {"question": "\ud800"},
+        {"ground_truth": []},
+        {"measures": []},
+        {"measures": {"mrr": float("nan")}},
+        {"measures": {"mrr": float("inf")}},
+        {"measures": {"mrr": 10**400}},
+        {"measures": {"mrr": True}},
+        {"measures": {"mrr": "1"}},
+        {"ranking": "a.py"},
+        {"ranking": [{"module": ["a.py"], "grade": 1}]},
+        {"ranking": [{"module": "a.py", "grade": "<b>"}]},
+        {"missing": [{"module": "a.py", "grade": 1.5}]},
+        {"facts": [{"fact": {}, "supported": True}]},
+        {"facts": {"a": 1}},
+    ],
+)
+def test_results_with_a_wrong_value_anywhere_are_refused(changes: dict[str, object]) -> None:
+    assert parse_cell("r/b", json.dumps({"inputs": {}, "queries": [SOUND]}), "x").queries
+    with pytest.raises(InputError, match="x: results of another version"):
+        parse_cell("r/b", json.dumps({"inputs": {}, "queries": [SOUND | changes]}), "x")
+
+
+def test_results_with_a_query_twice_or_wrong_inputs_are_refused() -> None:
+    for value in ({"inputs": {}, "queries": [SOUND] * 2}, {"inputs": "k", "queries": [SOUND]}):
+        with pytest.raises(InputError, match="x: results of another version"):
+            parse_cell("r/b", json.dumps(value), "x")
+
+
+def test_a_measure_that_some_queries_lack_is_named() -> None:
+    before, after = cell("r/b", GOOD), cell("r/b", BAD)
+    lacking = dict(after.queries["q0"].values)
+    del lacking["mrr"]
+    queries = after.queries | {"q0": replace(after.queries["q0"], values=lacking)}
+    compared = only(compare(of(before), of(replace(after, queries=queries)), RULES))
+    assert "mrr" not in {one.measure for one in compared.tested}
+    assert compared.notes == ("mrr is not compared: not every query has it before and after",)
+
+
+def test_no_value_at_all_and_a_single_query_are_no_change() -> None:
+    empty = answered("q", 0.0, values={})
+    for query in (empty, answered("q", 0.5)):
+        side = of(Cell("r/b", INPUTS, {"q": query}))
+        compared = compare(side, side, RULES)
+        assert verdict_line(compared) == "No change"
+        assert comparison_report(compared, "a", "b", 0.95)
 
 
 def test_committed_results_can_be_read() -> None:

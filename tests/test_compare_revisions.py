@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from project import Project
+from project import ROOT, Project
 
 RESULT = "results/r/b/queries.json"
 
@@ -39,6 +39,7 @@ BAD = result([0.9 - 0.02 * (i % 10) for i in range(20)])
 def repository(tmp_path: Path) -> Project:
     """main has good results, the work tree's are bad."""
     project = Project(tmp_path / "project")
+    project.environment["PYTHONPATH"] = str(ROOT / "src")
     project.write(RESULT, GOOD)
     project.run("git", "init", "--quiet", "--initial-branch=main")
     project.commit("good")
@@ -139,6 +140,23 @@ def test_strange_revisions_are_refused(repository: Project, name: str) -> None:
     printed = repository.run("rankgate", "compare", "--", name, status=2)
     assert printed.startswith("error: ")
     assert len(printed.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["fix#12", "a,b", "x=1;y", "größe/ä", "$(touch pwned)", "100%"])
+def test_any_name_of_a_branch_goes(repository: Project, name: str) -> None:
+    name = name.replace(" ", "_")
+    repository.run("git", "branch", name)
+    assert "No change" in repository.run("rankgate", "compare", name, "main")
+    assert not (repository.folder / "pwned").exists()
+
+
+def test_results_that_are_a_link_in_git_are_none(repository: Project) -> None:
+    repository.run("git", "rm", "-rq", "--cached", "results")
+    (repository.folder / "results").rename(repository.folder / "elsewhere")
+    (repository.folder / "results").symlink_to("elsewhere")
+    repository.run("git", "add", "results")
+    repository.run("git", "commit", "--quiet", "--message", "linked")
+    assert "HEAD has no results" in repository.run("rankgate", "compare", "HEAD", status=1)
 
 
 def test_hooks_and_monitors_of_the_repository_do_not_run(

@@ -1,10 +1,12 @@
 """Floors raised to what results support."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from test_compare import answered, cell
 
+from rankgate.cli import main
 from rankgate.compare.cells import Cell
 from rankgate.config import load_gate
 from rankgate.errors import InputError
@@ -66,6 +68,36 @@ def test_a_maximum_goes_down(gate: Path) -> None:
 
 def test_one_query_supports_nothing(gate: Path) -> None:
     assert raises(load_gate(gate, [1, 5]), {"r/a": cell("r/a", [1.0])}, 0.95) == []
+
+
+def test_a_floor_waits_for_the_cell_that_supports_nothing(gate: Path) -> None:
+    """Raised for the others, it would stop a cell of which nothing is known yet."""
+    partly = constant("r/c", 0.9)
+    values = {k: v for k, v in partly.queries["q0"].values.items() if k != "recall_at_5"}
+    queries = partly.queries | {"q0": replace(partly.queries["q0"], values=values)}
+    sure = {"r/a": constant("r/a", 0.9)}
+    for unsure in (cell("r/c", [0.9]), replace(partly, queries=queries)):
+        assert raises(load_gate(gate, [1, 5]), sure | {"r/c": unsure}, 0.95) == []
+
+
+@pytest.mark.parametrize(("value", "written"), [(1.0, "1.00"), (0.9, "0.90"), (0.814, "0.81")])
+def test_a_written_floor_is_what_was_said(gate: Path, value: float, written: str) -> None:
+    found = raises(load_gate(gate, [1, 5]), {"r/a": constant("r/a", value)}, 0.95)
+    write_raises(gate, found)
+    assert f"recall_at_5, min: {written}}}" in gate.read_text()
+    assert load_gate(gate, [1, 5]).floors["recall"].value == float(written) == found[0].new
+
+
+def test_results_without_cutoffs_are_one_line(
+    gate: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "results/r/a/queries.json"
+    file.parent.mkdir(parents=True)
+    for inputs in ("{}", '{"cutoffs": 5}', '{"cutoffs": ["5"]}'):
+        file.write_text(f'{{"inputs": {inputs}, "queries": []}}')
+        words = ["ratchet", "--gate", str(gate), "--results", str(tmp_path / "results")]
+        assert main(words) == 2
+        assert "r/a: its results do not say the cutoffs" in capsys.readouterr().err
 
 
 def test_edit_keeps_comments_and_layout(gate: Path) -> None:

@@ -4,6 +4,7 @@ Nothing is checked out, and git is asked with fixed words: no hook, pager or fil
 repository runs.
 """
 
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -93,7 +94,8 @@ def _resolve(revision: str) -> str:
             return commit
     problem = f"{shown}: no such branch, tag, commit, experiment or folder"
     if _try_git("rev-parse", "--is-shallow-repository") == "true":
-        problem += f"; this clone is shallow: git fetch --depth=1 origin {shown}:{shown}"
+        branch = shlex.quote(f"{shown}:{shown}")
+        problem += f"; this clone is shallow: git fetch --depth=1 origin {branch}"
     raise InputError(problem)
 
 
