@@ -243,6 +243,17 @@ def test_a_partial_clone_is_not_completed_by_what_its_config_names(
     assert not canary.exists()
 
 
+def test_a_repository_without_commits_has_the_other_origins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Project(tmp_path / "new")
+    project.write("cart.py", CART)
+    project.run("git", "init", "--quiet")
+    assert len(proposals(project.folder, capsys=capsys)) == 2
+    assert main(["mine", str(project.folder), "--origin", "history"]) == 2
+    assert "no git repository with commits" in capsys.readouterr().err
+
+
 def test_files_no_corpus_can_have_are_passed_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -90,6 +90,7 @@ class _Where:
     def __init__(self, name: str) -> None:
         from rankgate.config import PARAMS, GitSource, LocalSource, load_settings
         from rankgate.layout import corpus
+        from rankgate.mining.history import has_commits
         from rankgate.trees import Tree, open_tree
 
         self.asked: Path | None = None
@@ -124,7 +125,7 @@ class _Where:
                 if path.lower().endswith((".md", ".rst", ".txt")) and path not in self.code
             }
         )
-        if (folder / ".git").exists():
+        if (folder / ".git").exists() and has_commits(folder):
             self.history = folder
 
 
@@ -166,7 +167,7 @@ def _mined(arguments: argparse.Namespace, where: _Where) -> "Iterator[Proposal]"
     if "history" in origins and where.history:
         yield from history.mine(where.history, where.code, where.prefix, arguments.commits)
     elif arguments.origin and "history" in origins:
-        raise InputError("--origin history: the repo is no git repository on this machine")
+        raise InputError("--origin history: the repo is no git repository with commits here")
     if "docs" in origins:
         yield from docs.mine(where.pages, where.code)
     if "symbols" in origins:

@@ -66,6 +66,14 @@ def mine(repository: Path, code: Tree, prefix: str, commits: int) -> Iterator[Pr
         yield _proposal(repository, commit, text, question, modules, prefix, code)
 
 
+def has_commits(repository: Path) -> bool:
+    """Whether there is any history at all; a new repository has none, nor has a damaged one."""
+    try:
+        return bool(_git(repository, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
+    except InputError:
+        return False
+
+
 def _commits(printed: bytes) -> Iterator[tuple[str, bytes, Sequence[bytes]]]:
     """Commit, message and files; a message may hold any byte but NUL, so NUL alone parts them."""
     fields = printed.split(b"\0")
