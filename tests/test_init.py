@@ -140,6 +140,30 @@ def test_wheel_has_the_files_of_a_project(tmp_path: Path) -> None:
     assert not any("__pycache__" in name for name in names)
 
 
+def test_what_is_not_committed_is_no_example(shop: Project) -> None:
+    shop.write("src/aaa.py", SHOP.replace("Turns the chosen", "Makes the chosen"))
+    shop.run("rankgate", "init")
+    (query,) = load_queries(shop.folder / "benchmark/data/queries/shop.json").queries
+    assert query.grades == {"src/orders.py": 3}
+
+
+def test_outside_of_git_the_new_project_is_a_repository_of_its_own(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.environment["PYTHONPATH"] = str(ROOT / "src")
+    project.write("code/src/orders.py", SHOP)
+    project.run("rankgate", "init", "code", "--into", "bench")
+    assert (tmp_path / "bench/.git").is_dir()
+    Project(tmp_path / "bench").run("dvc", "status")
+
+
+def test_a_repository_without_a_commit_is_refused(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write("orders.py", SHOP)
+    project.run("git", "init", "--quiet")
+    printed = project.run("rankgate", "init", status=2)
+    assert printed == "error: .: the git repository has no commit yet\n"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

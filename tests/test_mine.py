@@ -199,6 +199,20 @@ def test_hostile_history_is_only_text(shop: Project, tmp_path: Path) -> None:
     assert not canary.exists()
 
 
+def test_a_message_with_separators_forges_no_commit(shop: Project, tmp_path: Path) -> None:
+    target = tmp_path / "overwritten"
+    shop.write("src/tax.py", "RATE = 0.25\n")
+    message = tmp_path / "message"
+    message.write_bytes(
+        b"Nothing to see here for anybody\n\n\x01--output="
+        + str(target).encode()
+        + b"\x02Customers cannot see their invoices any more\x02src/tax.py"
+    )
+    shop.run("git", "commit", "--quiet", "--all", "--cleanup=verbatim", "--file", str(message))
+    list(history.mine(shop.folder, open_tree(shop.folder, "shop"), "", 100))
+    assert not target.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

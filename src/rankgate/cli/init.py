@@ -4,8 +4,12 @@ import argparse
 import re
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankgate.errors import InputError, one_line
+
+if TYPE_CHECKING:
+    from rankgate.scaffolding import Repository
 
 SUMMARY = "set up the benchmark of a repository of your own"
 EXAMPLES = (
@@ -45,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     for path in (config, queries):
         if path.exists():
             raise InputError(f"{one_line(path)}: is there already; --name chooses another name")
-    example = _example(repository.folder, repository.endings)
+    example = _example(repository)
     fresh = not _is_project(project)
     if fresh:
         new_project(project, name)
@@ -82,19 +86,22 @@ def _next(project: Path, name: str, fresh: bool) -> list[str]:
     ]
 
 
-def _example(folder: Path, endings: tuple[str, ...]) -> str:
+def _example(repository: "Repository") -> str:
     """A query file with one sound query, made from the repository's own documentation."""
     from rankgate.files import dump_json
     from rankgate.mining import symbols
     from rankgate.mining.proposals import choose, query_of
+    from rankgate.scaffolding import committed
     from rankgate.sources.local import local_files
     from rankgate.sources.rules import is_generated_name, is_test
     from rankgate.trees import Tree
 
+    folder, there = repository.folder, committed(repository)
     readers = {
         file.path: file.read
         for file in local_files(folder, "REPO")
-        if file.path.rpartition(".")[2].lower() in endings
+        if file.path.rpartition(".")[2].lower() in repository.endings
+        and (file.path in there or not repository.commit)
         and not (file.refused or is_test(file.path) or is_generated_name(file.path))
     }
     if not readers:

@@ -24,6 +24,7 @@ _CHORE = re.compile(
 )
 _PREFIX = re.compile(r"^(?:\w+(?:\([^)]*\))?!?:|\[[^\]]*\]|#\d+:?|[A-Z]+-\d+:?)\s*")
 _TRAILER = re.compile(r"^[A-Z][\w-]+: .*$|^\(?cherry picked.*$|^Co-authored.*$", re.MULTILINE)
+_COMMIT = re.compile(rb"[0-9a-f]{40}([0-9a-f]{24})?")
 _HUNK = re.compile(rb"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
@@ -53,6 +54,8 @@ def mine(repository: Path, code: Tree, prefix: str, commits: int) -> Iterator[Pr
     )
     for entry in printed.split(b"\x01")[1:]:
         commit, _, rest = entry.partition(b"\x02")
+        if not _COMMIT.fullmatch(commit):  # a message that has our separators
+            continue
         message, _, names = rest.rpartition(b"\x02")
         files = [name.strip(b"\n") for name in names.split(b"\0")]
         changed = sorted({_module(name, prefix) for name in files if name} - {""})
