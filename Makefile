@@ -37,7 +37,7 @@ test: $(VENV)/dev.done ## lint, types, all tests, the pipeline from a clean clon
 	mypy
 	rankgate params --check
 	rankgate fetch
-	pytest
+	pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: mutation
 mutation: $(VENV)/dev.done ## mutate the measures; fails when under 95 % of the mutants are killed

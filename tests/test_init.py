@@ -142,6 +142,23 @@ def test_wheel_has_the_files_of_a_project(tmp_path: Path) -> None:
     assert not any("__pycache__" in name for name in names)
 
 
+def test_outside_of_git_the_new_project_is_a_repository_of_its_own(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.environment["PYTHONPATH"] = str(ROOT / "src")
+    project.write("code/src/orders.py", SHOP)
+    project.run("rankgate", "init", "code", "--into", "bench")
+    assert (tmp_path / "bench/.git").is_dir()
+    Project(tmp_path / "bench").run("dvc", "status")
+
+
+def test_a_repository_without_a_commit_is_refused(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write("orders.py", SHOP)
+    project.run("git", "init", "--quiet")
+    printed = project.run("rankgate", "init", status=2)
+    assert printed == "error: .: the git repository has no commit yet\n"
+
+
 @pytest.mark.parametrize(
     ("folder", "name"),
     [
@@ -172,7 +189,7 @@ def test_a_project_inside_of_a_folder_without_git_is_no_part_of_its_corpus(
     (tmp_path / "a.py").write_text("x = 1\n")
     monkeypatch.chdir(tmp_path)
     assert main(["init", "--name", "shop", "--into", "tools/[new] bench"]) == 0
-    assert "cd 'tools/[new] bench' && git init && dvc repro" in capsys.readouterr().out
+    assert "cd 'tools/[new] bench' && dvc repro" in capsys.readouterr().out
     monkeypatch.chdir(tmp_path / "tools/[new] bench")
     repo = load_settings().repos["shop"]
     files = candidates(repo.source, "repo.shop.source")
@@ -188,13 +205,6 @@ def test_the_example_is_of_the_commit_not_of_the_work_tree(shop: Project) -> Non
     shop.run("rankgate", "init")
     (query,) = load_queries(shop.folder / "benchmark/data/queries/shop.json").queries
     assert query.grades == {"src/orders.py": 3}
-
-
-def test_a_repository_without_a_commit_is_taken_as_a_folder(tmp_path: Path) -> None:
-    project = Project(tmp_path / "new")
-    project.write("a.py", "x = 1\n")
-    project.run("git", "init", "--quiet")
-    assert look_at(project.folder).commit == ""
 
 
 @pytest.mark.parametrize(

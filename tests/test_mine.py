@@ -388,6 +388,20 @@ def test_what_is_no_query_file_stays_as_it_is(
     assert into.read_bytes() == before.encode("latin-1")
 
 
+def test_a_message_with_separators_forges_no_commit(shop: Project, tmp_path: Path) -> None:
+    target = tmp_path / "overwritten"
+    shop.write("src/tax.py", "RATE = 0.25\n")
+    message = tmp_path / "message"
+    message.write_bytes(
+        b"Nothing to see here for anybody\n\n\x01--output="
+        + str(target).encode()
+        + b"\x02Customers cannot see their invoices any more\x02src/tax.py"
+    )
+    shop.run("git", "commit", "--quiet", "--all", "--cleanup=verbatim", "--file", str(message))
+    list(history.mine(shop.folder, open_tree(shop.folder, "shop"), "", 100))
+    assert not target.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

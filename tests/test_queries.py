@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from rankgate.cli import main
 from rankgate.errors import InputError
-from rankgate.queries import QuerySet, Ungraded, load_queries
+from rankgate.queries import Query, QuerySet, Ungraded, load_queries
 
 Write = Callable[..., Path]
 CORPUS = ["a.py", "b/c.py"]
@@ -534,3 +535,23 @@ def test_a_loaded_file_is_frozen(write: Write) -> None:
     loaded: QuerySet = load_queries(write([query()]))
     with pytest.raises(AttributeError):
         loaded.queries[0].id = "other"  # type: ignore[misc]
+
+
+def test_digests_tell_equal_ground_truth_from_other() -> None:
+    plain = Query("q", "why?", "focused", {"a.py": 3, "b.py": 1}, ("one", "two"))
+    other_order = replace(plain, grades={"b.py": 1, "a.py": 3}, tags=("x",), id="r")
+    judged = replace(plain, grades={**plain.grades, "c.py": 0})
+    assert plain.grades_digest() == other_order.grades_digest() == judged.grades_digest()
+    assert plain.facts_digest() == other_order.facts_digest()
+    for changed in (
+        replace(plain, question="how?"),
+        replace(plain, grades={"a.py": 3, "b.py": 2}),
+        replace(plain, grades={"a.py": 3}),
+    ):
+        assert changed.grades_digest() != plain.grades_digest()
+    for changed in (
+        replace(plain, question="how?"),
+        replace(plain, facts=("one",)),
+        replace(plain, aliases={"one": ("uno",)}),
+    ):
+        assert changed.facts_digest() != plain.facts_digest()

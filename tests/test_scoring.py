@@ -341,6 +341,8 @@ def test_a_record_shows_ranking_missing_modules_facts_and_evidence() -> None:
     shown = record(one)
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
     measures = shown.pop("measures")
+    digests = {"grades": one.query.grades_digest(), "facts": one.query.facts_digest()}
+    assert shown.pop("ground_truth") == digests
     assert shown == {
         "id": "q",
         "question": "the question of q?",

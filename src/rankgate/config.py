@@ -18,7 +18,7 @@ PARAMS = Path("params.yaml")
 Bound = Literal["min", "max", "above"]
 BOUNDS: tuple[Bound, ...] = ("min", "max", "above")
 # A name becomes a folder, a part of a DVC stage's name, and of a dotted path in params.yaml.
-_NAME = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*")
+NAME = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*")
 _PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -317,7 +317,7 @@ class Section:
         if not group.values and not any(p.startswith(f"{key}:") for p in self.problems):
             self.problem(key, "is empty; pick at least one")
         for name in group.values:
-            if not _NAME.fullmatch(str(name)):
+            if not NAME.fullmatch(str(name)):
                 group.problem(str(name), "a name has letters, digits, '_' and single '-'")
         return [(str(name), group.section(name)) for name in group.values]
 

@@ -116,17 +116,29 @@ def look_at(folder: Path) -> Repository:
 
 
 def _head(folder: Path) -> str:
-    """The commit of a folder that is the top of a git repository; empty otherwise."""
+    """The commit of a folder that is the top of a git repository; empty for any other folder.
+
+    Raises:
+        InputError: the repository has no commit yet.
+    """
     if not (folder / ".git").exists():
         return ""
-    command = ["git", "-c", "core.fsmonitor=false", "rev-parse", "--verify", "HEAD^{commit}"]
+    commit = _git(folder, "rev-parse", "--verify", "HEAD^{commit}").strip()
+    if not commit:
+        raise InputError(f"{one_line(folder, 200)}: the git repository has no commit yet")
+    return commit
+
+
+def _git(folder: Path, *words: str) -> str:
+    """What git prints; empty where it fails or is not there."""
+    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", *words]
     try:
         done = subprocess.run(  # noqa: S603 — fixed words
-            command, cwd=folder, capture_output=True, text=True, check=False
+            command, cwd=folder, capture_output=True, check=False
         )
     except OSError:
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
 
 
 def files_of(repository: Repository, project: Path) -> Iterator[Candidate]:
@@ -222,6 +234,8 @@ def _write_project(folder: Path, name: str, template: Path) -> None:
     write_text(folder / ".gitignore", "/work/\n/.venv/\n__pycache__\n")
     write_text(folder / "requirements.txt", f"rankgate[pipeline]=={__version__}\n")
     write_text(folder / "README.md", _README)
+    if not _git(folder, "rev-parse", "--is-inside-work-tree"):  # DVC wants a git repository
+        _git(folder, "init", "--quiet")
 
 
 def _template() -> Path:

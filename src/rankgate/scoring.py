@@ -82,13 +82,14 @@ def _score_query(
     values: dict[str, float | None] = dict(measures)
     judgement = None
     context = "" if answer.failure else answer.context
+    values |= dict.fromkeys((*_JUDGED, "context_tokens"))
     if context is not None:
-        judgement = judge.judge(query.question, query.facts, query.aliases, context, answer.hits)
-        for name in _JUDGED:
-            values[name] = getattr(judgement, name)
         values["context_tokens"] = float(answer.context_tokens)
-    else:
-        values |= dict.fromkeys((*_JUDGED, "context_tokens"))
+        if query.facts:  # of relevance grades alone, what a context supports is not known
+            judgement = judge.judge(
+                query.question, query.facts, query.aliases, context, answer.hits
+            )
+            values |= {name: getattr(judgement, name) for name in _JUDGED}
     ranking = tuple(answer.ranking())
     relevant = {module: grade for module, grade in query.grades.items() if grade >= relevant_grade}
     missing = sorted(relevant.keys() - set(ranking), key=lambda module: (-relevant[module], module))

@@ -10,6 +10,7 @@ import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 
 from rankgate import __version__
 from rankgate.errors import exit_status
@@ -19,6 +20,8 @@ VERBS = (
     "mine",
     "check",
     "drift",
+    "import",
+    "export",
     "score",
     "judge",
     "report",
@@ -58,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=f"rankgate {__version__}")
     verbs = whole.add_subparsers(required=True, metavar="VERB")
     for name in VERBS:
-        verb = import_module(f"rankgate.cli.{name}")
+        verb = import_module(f"rankgate.cli.{name}{'_' if iskeyword(name) else ''}")
         examples = [f"  rankgate {example}" for example in verb.EXAMPLES]
         added = verbs.add_parser(
             name,

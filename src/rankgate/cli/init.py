@@ -88,9 +88,6 @@ def _is_name(name: str) -> bool:
 
 def _next(project: Path, name: str, fresh: bool) -> list[str]:
     enter = f"cd {one_line(shlex.quote(str(project)))} && " if project != Path() else ""
-    top = project.resolve()
-    if not any((folder / ".git").exists() for folder in (top, *top.parents)):
-        enter += "git init && "  # DVC works in git repositories
     run = "dvc repro" if fresh else f"dvc exp run -S 'repo=[{name}]' -S 'retriever=[bm25,ripgrep]'"
     return [
         f"{enter}{run}",

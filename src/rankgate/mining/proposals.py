@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,8 +55,12 @@ class Proposal:
 
 def content_terms(text: str) -> frozenset[str]:
     """The stems of a text's words that carry meaning, identifiers in parts."""
+    return frozenset(_counted(text))
+
+
+def _counted(text: str) -> Counter[str]:
     words = [word for word in words_of(text) if word.lower() not in STOP_WORDS]
-    return frozenset(term for word in words for term in word_terms(word))
+    return Counter(term for word in words for term in word_terms(word))
 
 
 def choose(
@@ -75,19 +80,17 @@ def choose(
     seen = _Seen()
     for question in asked:
         seen.add(content_terms(question))
-    words: dict[str, frozenset[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for proposal in proposals:
         terms = content_terms(proposal.question)
         if len(terms) < _MIN_TERMS or seen.like(terms):
             continue
+        quoted = _counted(proposal.quoted)
         found: set[str] = set()
         for module in proposal.grades:
-            if proposal.quoted:
-                found |= content_terms(tree.text(module).replace(proposal.quoted, ""))
-                continue
-            if module not in words:
-                words[module] = content_terms(tree.text(module))
-            found |= words[module]
+            if module not in counts:
+                counts[module] = _counted(tree.text(module))
+            found |= {term for term in terms if counts[module][term] > quoted[term]}
         difficulty = len(terms - found) / len(terms)
         kept.append(replace(proposal, difficulty=round(difficulty, 3)))
         seen.add(terms)
