@@ -511,6 +511,11 @@ def test_a_directory_that_cannot_be_read_is_named(
     assert refusal(bytes(content), tmp_path).startswith(f"{WHERE}: not a wheel: {why}")
 
 
+def test_a_nameless_entry_is_refused(tmp_path: Path) -> None:
+    content = archive_of(("aX.py", b"")).replace(b"aX.py", b"\0X.py")  # a NUL ends a name
+    assert refusal(content, tmp_path) == f"{WHERE}: refused: '' is no plain relative path"
+
+
 def test_a_damaged_module_is_named(tmp_path: Path) -> None:
     content = archive_of(("a.py", b"content")).replace(b"content", b"c0ntent")
     expected = f"{WHERE}: broken archive at 'a.py': Bad CRC-32 for file 'a.py'"

@@ -109,7 +109,7 @@ def zip_files(path: Path, where: str, what: str) -> Iterator[Candidate]:
     entries = []
     for entry in archive.infolist():
         guard.entry()
-        if not entry.is_dir():
+        if not entry.filename.endswith("/"):  # is_dir fails on a nameless entry
             entries.append(entry)
             guard.file(entry.filename, entry.file_size)
             if problem := _zip_harm(entry):
