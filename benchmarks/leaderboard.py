@@ -99,9 +99,7 @@ def page(leaderboard: Path) -> str:
     seconds = fsum(costs.get("index_seconds", 0.0) for costs in timings.values())
     systems = dict.fromkeys(cell.partition("/")[2] for cell in cells)
     repos = dict.fromkeys(cell.partition("/")[0] for cell in cells)
-    queries = sum(
-        next(m["queries"] for c, m in cells.items() if c.startswith(f"{repo}/")) for repo in repos
-    )
+    queries = sum(cells[f"{repo}/{next(iter(systems))}"]["queries"] for repo in repos)
     means = [
         [
             system,

@@ -15,6 +15,7 @@ SHAPES = ("focused", "cross-file", "identity")
 Ungraded = Literal["error", "zero", "skip"]
 UNGRADED: tuple[Ungraded, ...] = get_args(Ungraded)
 GRADES = range(4)
+ESSENTIAL, RELEVANT = 3, 2
 _QUERY_KEYS = {
     "id",
     "question",

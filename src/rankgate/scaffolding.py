@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankgate import __version__
+from rankgate import __version__, git
 from rankgate.config import GitSource
 from rankgate.corpus import CLUTTER, Candidate
 from rankgate.errors import InputError, exit_status, one_line
@@ -123,22 +123,10 @@ def _head(folder: Path) -> str:
     """
     if not (folder / ".git").exists():
         return ""
-    commit = _git(folder, "rev-parse", "--verify", "HEAD^{commit}").strip()
+    commit = git.head(folder)
     if not commit:
         raise InputError(f"{one_line(folder, 200)}: the git repository has no commit yet")
     return commit
-
-
-def _git(folder: Path, *words: str) -> str:
-    """What git prints; empty where it fails or is not there."""
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", *words]
-    try:
-        done = subprocess.run(  # noqa: S603 — fixed words
-            command, cwd=folder, capture_output=True, check=False
-        )
-    except OSError:
-        return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
 
 
 def files_of(repository: Repository, project: Path) -> Iterator[Candidate]:
@@ -234,8 +222,9 @@ def _write_project(folder: Path, name: str, template: Path) -> None:
     write_text(folder / ".gitignore", "/work/\n/.venv/\n__pycache__\n")
     write_text(folder / "requirements.txt", f"rankgate[pipeline]=={__version__}\n")
     write_text(folder / "README.md", _README)
-    if not _git(folder, "rev-parse", "--is-inside-work-tree"):  # DVC wants a git repository
-        _git(folder, "init", "--quiet")
+    if not git.answer(folder, "rev-parse", "--is-inside-work-tree"):  # DVC wants a git repository
+        # With the user's settings, such as the name of the first branch.
+        subprocess.run(["git", "init", "--quiet"], cwd=folder, capture_output=True, check=False)  # noqa: S607
 
 
 def _template() -> Path:

@@ -9,9 +9,8 @@ from rankgate.answers import Answer
 from rankgate.judges import Judge, Judgement
 from rankgate.measures import evaluate, mean
 from rankgate.metrics import EMBEDDING_METRICS, FACT_METRICS, measure_names, percentile
-from rankgate.queries import Query, QuerySet, Ungraded
+from rankgate.queries import ESSENTIAL, Query, QuerySet, Ungraded
 
-ESSENTIAL = 3
 DECIMALS = 6
 _JUDGED = (*FACT_METRICS, *EMBEDDING_METRICS)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankgate.cli.shared import add_ungraded, print_json
+from rankgate.cli.shared import add_runs, add_ungraded, print_json
 from rankgate.errors import InputError, one_line
 
 SUMMARY = "check query files, alone or against a corpus"
@@ -30,15 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--old-corpus", type=Path, metavar="DIR", help="the corpus the grades were made for"
     )
-    parser.add_argument(
-        "--run",
-        dest="runs",
-        type=Path,
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="a run whose modules should all have a grade; may be given again",
-    )
+    add_runs(parser, "a run whose modules should all have a grade")
     add_ungraded(parser, "error: every module of the corpus needs a grade")
     parser.add_argument("--select", metavar="CODES", help="only these, such as Q3,Q401; and errors")
     parser.add_argument("--ignore", metavar="CODES", help="not these, such as Q5")

@@ -88,9 +88,9 @@ class _Where:
     """
 
     def __init__(self, name: str) -> None:
+        from rankgate import git
         from rankgate.config import PARAMS, GitSource, LocalSource, load_settings
         from rankgate.layout import corpus
-        from rankgate.mining.history import has_commits
         from rankgate.trees import Tree, open_tree
 
         self.asked: Path | None = None
@@ -125,7 +125,7 @@ class _Where:
                 if path.lower().endswith((".md", ".rst", ".txt")) and path not in self.code
             }
         )
-        if (folder / ".git").exists() and has_commits(folder):
+        if (folder / ".git").exists() and git.head(folder):
             self.history = folder
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.cli.shared import print_json, read_run_file
+from rankgate.cli.shared import add_runs, print_json, read_run_file
 from rankgate.errors import InputError, one_line
 
 if TYPE_CHECKING:
@@ -34,15 +34,7 @@ def add_pool_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--queries", type=Path, metavar="FILE", help="a query file (default: REPO's)"
     )
-    parser.add_argument(
-        "--run",
-        dest="runs",
-        type=Path,
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="a TREC run or the answers.jsonl of the stage retrieve; may be given again",
-    )
+    add_runs(parser, "a TREC run or the answers.jsonl of the stage retrieve")
     parser.add_argument(
         "--retriever",
         dest="retrievers",

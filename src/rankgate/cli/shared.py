@@ -36,6 +36,18 @@ def add_ungraded(parser: argparse.ArgumentParser, help: str) -> None:  # noqa: A
     )
 
 
+def add_runs(parser: argparse.ArgumentParser, help: str) -> None:  # noqa: A002
+    parser.add_argument(
+        "--run",
+        dest="runs",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help=f"{help}; may be given again",
+    )
+
+
 def add_judge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge", metavar="NAME", default="n15", help="the judge of the facts (default: n15)"

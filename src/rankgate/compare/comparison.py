@@ -10,8 +10,8 @@ from rankgate.compare.cells import Answered, Cell
 from rankgate.compare.statistics import Difference, differences, holm
 from rankgate.config import CompareSettings
 from rankgate.metrics import FACT_METRICS
+from rankgate.queries import ESSENTIAL
 
-ESSENTIAL = 3
 # Depend on how deep the retriever was asked, though their names do not say so.
 _OF_DEPTH = ("mrr", "hit_rate")
 

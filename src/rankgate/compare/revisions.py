@@ -1,14 +1,13 @@
 """Results as they were: read from git's objects, from the work tree, or from a folder.
 
-Nothing is checked out, and git is asked with fixed words: no hook, pager or filter of the
-repository runs.
+Nothing is checked out.
 """
 
 import shlex
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rankgate import git
 from rankgate.compare.cells import Cell, parse_cell
 from rankgate.errors import InputError, one_line
 from rankgate.files import decode, read_text
@@ -82,41 +81,27 @@ def _resolve(revision: str) -> str:
     shown = one_line(revision, 80)
     if not revision.isprintable() or len(revision) > _MAX_NAME or revision.startswith("-"):
         raise InputError(f"{shown!r}: not the name of a revision")
-    found = _try_git(
-        "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+    found = git.answer(
+        Path(), "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
     )
     if found:
         return found
-    experiments = _try_git("for-each-ref", "--format=%(objectname) %(refname)", "refs/exps")
+    experiments = git.answer(
+        Path(), "for-each-ref", "--format=%(objectname) %(refname)", "refs/exps"
+    )
     for line in experiments.splitlines():
         commit, _, ref = line.partition(" ")
         if ref.rpartition("/")[2] == revision:
             return commit
     problem = f"{shown}: no such branch, tag, commit, experiment or folder"
-    if _try_git("rev-parse", "--is-shallow-repository") == "true":
+    if git.answer(Path(), "rev-parse", "--is-shallow-repository") == "true":
         branch = shlex.quote(f"{shown}:{shown}")
         problem += f"; this clone is shallow: git fetch --depth=1 origin {branch}"
     raise InputError(problem)
 
 
-def _try_git(*words: str) -> str:
-    """What git prints, or nothing where it fails."""
-    try:
-        return _git(*words).decode("utf-8", "replace").strip()
-    except InputError:
-        return ""
-
-
 def _git(*words: str, given: bytes = b"") -> bytes:
-    command = ["git", "-c", "core.fsmonitor=false", "--no-pager", *words]
-    try:
-        done = subprocess.run(command, input=given, capture_output=True, check=False)  # noqa: S603
-    except FileNotFoundError:
-        raise InputError("git is not installed; compare two folders of results instead") from None
-    if done.returncode:
-        said = one_line(done.stderr.decode("utf-8", "replace"))
-        raise InputError(f"git {words[0]}: {said}")
-    return done.stdout
+    return git.read(Path(), *words, given=given, may_fetch=True)
 
 
 def _blobs(digests: Sequence[str]) -> Mapping[str, bytes]:

@@ -8,12 +8,11 @@ from functools import lru_cache
 
 from rankgate.linting.findings import Finding
 from rankgate.linting.subject import Subject, quoted
-from rankgate.queries import PLACE, Query
+from rankgate.queries import ESSENTIAL, PLACE, Query
 from rankgate.retrievers.code_text import question_terms, terms, word_terms, words_of
 from rankgate.retrievers.vocabulary import STOP_WORDS
 from rankgate.trees import Tree
 
-ESSENTIAL = 3
 # Questions are nearly the same from this Jaccard similarity of their words up.
 NEARLY = 0.8
 # Facts are paraphrases: of those in data/queries, every one has a sixth of its words, in some form,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from rankgate.mining.proposals import ESSENTIAL, RELEVANT, Proposal, content_terms
+from rankgate.mining.proposals import Proposal, likely_grades
 from rankgate.mining.symbols import sentences_of
 from rankgate.trees import Tree
 
@@ -24,20 +24,19 @@ def mine(pages: Tree, code: Tree) -> Iterator[Proposal]:
         pages: the documentation: .md, .rst and .txt files.
         code: the modules that may answer.
     """
-    words = {path: content_terms(code.text(path)) for path in code.paths}
     for page in pages.paths:
         for line, heading, body in _sections(pages.lines(page)):
             sentences = sentences_of(body)
             if _USUAL.match(heading) or not sentences or not heading.isprintable():
                 continue
-            best = best_modules(content_terms(f"{heading} {' '.join(sentences)}"), words)
-            if not best:
+            grades = likely_grades(f"{heading} {' '.join(sentences)}", code)
+            if not grades:
                 continue
             yield Proposal(
                 origin="docs",
                 source=f"{page}:{line}: {heading}",
                 question=f"{heading}: how is this done? {sentences[0]}",
-                grades={best[0]: ESSENTIAL, **dict.fromkeys(best[1:], RELEVANT)},
+                grades=grades,
                 facts=dict.fromkeys(sentences[:3], ""),
                 evidence={},
             )
@@ -66,12 +65,3 @@ def _sections(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
         body = []
     if heading:
         yield number, heading, "\n".join(body)
-
-
-def best_modules(terms: frozenset[str], words: dict[str, frozenset[str]]) -> list[str]:
-    """The one to three modules that share clearly the most of the section's words."""
-    scores = {path: len(terms & found) / (len(terms) or 1) for path, found in words.items()}
-    ranked = sorted(scores, key=lambda path: (-scores[path], len(words[path]), path))
-    if not ranked or scores[ranked[0]] < 0.4:
-        return []
-    return [path for path in ranked[:3] if scores[path] >= 0.9 * scores[ranked[0]]]

@@ -1,17 +1,14 @@
-"""Proposals from a git repository's history: a commit's message, and what it changed.
+"""Proposals from a git repository's history: a commit's message, and what it changed."""
 
-git runs with fixed words: no hook, pager, filter, monitor or external diff of the repository.
-"""
-
-import os
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rankgate.errors import InputError, one_line
-from rankgate.mining.proposals import ESSENTIAL, RELEVANT, Proposal, gives_away
+from rankgate import git
+from rankgate.errors import InputError
+from rankgate.mining.proposals import Proposal, gives_away
 from rankgate.mining.symbols import sentences_of
+from rankgate.queries import ESSENTIAL, RELEVANT
 from rankgate.trees import Tree
 
 MAX_FILES = 4  # a commit that changes more modules is no answer to one question
@@ -40,7 +37,7 @@ def mine(repository: Path, code: Tree, prefix: str, commits: int) -> Iterator[Pr
     Raises:
         InputError: it is no git repository, or has no commit.
     """
-    printed = _git(
+    printed = git.read(
         repository,
         "log",
         "-z",
@@ -64,14 +61,6 @@ def mine(repository: Path, code: Tree, prefix: str, commits: int) -> Iterator[Pr
         if not question or gives_away(question, modules):
             continue
         yield _proposal(repository, commit, text, question, modules, prefix, code)
-
-
-def has_commits(repository: Path) -> bool:
-    """Whether there is any history at all; a new repository has none, nor has a damaged one."""
-    try:
-        return bool(_git(repository, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
-    except InputError:
-        return False
 
 
 def _commits(printed: bytes) -> Iterator[tuple[str, bytes, Sequence[bytes]]]:
@@ -152,7 +141,7 @@ def _changed(repository: Path, commit: str, path: str, lines: int) -> list[tuple
 
 
 def _show(repository: Path, commit: str, path: str) -> bytes:
-    return _git(
+    return git.read(
         repository,
         "show",
         "--format=",
@@ -164,40 +153,3 @@ def _show(repository: Path, commit: str, path: str) -> bytes:
         "--",
         f":(literal,top){path}",
     )
-
-
-def _git(repository: Path, *words: str) -> bytes:
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
-    command += ["-c", "core.quotePath=false", "-c", "log.showSignature=false"]
-    command += [
-        "-c",
-        "diff.external=",
-        "-c",
-        "safe.directory=*",
-        "--no-pager",
-        "--no-optional-locks",
-    ]
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
-        # A partial clone would fetch what it lacks, by programs that its config may name.
-        "GIT_ALLOW_PROTOCOL": "none",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_TERMINAL_PROMPT": "0",
-    }
-    try:
-        done = subprocess.run(  # noqa: S603 — a list of our own words, no shell
-            [*command, *words],
-            cwd=repository,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except OSError as error:
-        raise InputError(f"{one_line(repository)}: cannot run git: {error.strerror}") from None
-    if done.returncode:
-        said = one_line(done.stderr.decode("utf-8", "replace"), 200)
-        raise InputError(f"{one_line(repository)}: git {words[0]}: {said}")
-    return done.stdout

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rankgate.files import read_text
-from rankgate.mining.docs import best_modules
-from rankgate.mining.proposals import ESSENTIAL, RELEVANT, Proposal, content_terms
+from rankgate.mining.proposals import Proposal, likely_grades
 from rankgate.trees import Tree
 
 _MAX_QUESTION = 400
@@ -17,16 +16,14 @@ def mine(notes: Path, code: Tree) -> Iterator[Proposal]:
     """A proposal a note. Notes stand apart by a line of `---` or by blank lines; the first line
     is the title.
     """
-    words = {path: content_terms(code.text(path)) for path in code.paths}
     for line, note in _notes(read_text(notes).splitlines()):
         flat = " ".join("".join(c if c.isprintable() else " " for c in note).split())
-        best = best_modules(content_terms(flat), words)
-        if best:
+        if grades := likely_grades(flat, code):
             yield Proposal(
                 origin="notes",
                 source=f"{notes.name}:{line}",
                 question=flat if len(flat) <= _MAX_QUESTION else f"{flat[: _MAX_QUESTION - 1]}…",
-                grades={best[0]: ESSENTIAL, **dict.fromkeys(best[1:], RELEVANT)},
+                grades=grades,
                 facts={},
                 evidence={},
             )

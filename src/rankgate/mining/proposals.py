@@ -5,20 +5,21 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from rankgate.errors import InputError, one_line
 from rankgate.files import decode, dump_json, parse_json, read_bytes, write_text
-from rankgate.queries import parse_queries
+from rankgate.queries import ESSENTIAL, RELEVANT, parse_queries
 from rankgate.query_edits import Layout, layout_of, raw_queries
 from rankgate.retrievers.code_text import word_terms, words_of
 from rankgate.retrievers.vocabulary import STOP_WORDS
 from rankgate.trees import Tree
 
-ESSENTIAL, RELEVANT = 3, 2
 _SAME = 0.6  # Jaccard similarity from which two questions ask the same
 _MIN_TERMS = 3
+_LEAST_SHARE = 0.4  # of a text's words, for a module to be its answer
 _EMPTY = dump_json({"version": 1, "queries": []}).encode()
 
 
@@ -51,6 +52,22 @@ class Proposal:
         if len(self.grades) > 1:
             return "cross-file"
         return "identity" if self.origin == "symbols" else "focused"
+
+
+def likely_grades(text: str, code: Tree) -> dict[str, int]:
+    """The one to three modules that share clearly the most of a text's words, the first one 3."""
+    terms, words = content_terms(text), _terms_of(code)
+    scores = {path: len(terms & found) / (len(terms) or 1) for path, found in words.items()}
+    ranked = sorted(scores, key=lambda path: (-scores[path], len(words[path]), path))
+    if not ranked or scores[ranked[0]] < _LEAST_SHARE:
+        return {}
+    best = [path for path in ranked[:3] if scores[path] >= 0.9 * scores[ranked[0]]]
+    return {best[0]: ESSENTIAL, **dict.fromkeys(best[1:], RELEVANT)}
+
+
+@lru_cache(maxsize=1)  # of one tree, for notes and documentation
+def _terms_of(code: Tree) -> dict[str, frozenset[str]]:
+    return {path: content_terms(code.text(path)) for path in code.paths}
 
 
 def content_terms(text: str) -> frozenset[str]:

@@ -4,7 +4,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from rankgate.mining.proposals import ESSENTIAL, Proposal
+from rankgate.mining.proposals import Proposal
+from rankgate.queries import ESSENTIAL
 from rankgate.trees import Tree
 
 _MAX_EVIDENCE = 25
